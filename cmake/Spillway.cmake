@@ -1,0 +1,54 @@
+# Helpers that every folder uses. One function a kind of target.
+
+option(SPILLWAY_RUNTIME_ONLY "Build the runtime, its tools and its tests only (no LLVM needed)" OFF)
+
+if(NOT SPILLWAY_RUNTIME_ONLY)
+  set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "Where MLIRConfig.cmake lies")
+  find_package(MLIR REQUIRED CONFIG)
+  list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+  include(TableGen)
+  include(AddLLVM)
+  include(AddMLIR)
+  set(SPILLWAY_LLVM_BIN ${LLVM_TOOLS_BINARY_DIR})
+endif()
+
+# spillway_runtime_library(NAME SOURCES... LINK libs...): code of runtime/, free of LLVM.
+function(spillway_runtime_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(SPILLWAY_SANITIZE)
+    target_compile_options(${name} PUBLIC -fsanitize=${SPILLWAY_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${name} PUBLIC -fsanitize=${SPILLWAY_SANITIZE})
+  endif()
+endfunction()
+
+# spillway_library(NAME SOURCES... LINK libs...): code over MLIR. Links the two
+# dylibs and nothing else of LLVM's.
+function(spillway_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}
+                                            ${PROJECT_BINARY_DIR}/include)
+  target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+endfunction()
+
+# spillway_tablegen(TARGET TD file OUT outputs... ): pairs "file.inc;-gen-flag".
+function(spillway_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(rest ${ARGN})
+  while(rest)
+    list(POP_FRONT rest output flags)
+    separate_arguments(flags)
+    mlir_tablegen(${output} ${flags} EXTRA_INCLUDES ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+  endwhile()
+  add_public_tablegen_target(${target})
+endfunction()
+
+function(spillway_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()
