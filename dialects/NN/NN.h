@@ -1,0 +1,38 @@
+// The nn dialect: what a model computes. See NNDialect.td.
+#pragma once
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/NN/NNDialect.h.inc"
+#include "dialects/NN/NNEnums.h.inc"
+#include "dialects/NN/NNInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/NN/NNAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/NN/NNOps.h.inc"
+
+namespace spillway::nn {
+
+/// Argument and result attributes of nn.kernel.
+inline constexpr llvm::StringLiteral layoutAttrName = "nn.layout";
+inline constexpr llvm::StringLiteral tiledAttrName = "nn.tiled";
+
+/// Bytes of one element in memory (an i1 takes one).
+int64_t elementBytes(mlir::Type type);
+/// Bytes of a tensor in row-major order.
+int64_t tensorBytes(mlir::RankedTensorType type);
+
+/// Gives the operations of arith and math the interfaces of nn.
+void registerExternalModels(mlir::DialectRegistry &registry);
+
+} // namespace spillway::nn

@@ -1,0 +1,34 @@
+// The zero dialect: where states live and how they move. See ZeroDialect.td.
+#pragma once
+
+#include "dialects/NN/NN.h"
+
+#include "dialects/Zero/ZeroDialect.h.inc"
+#include "dialects/Zero/ZeroEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Zero/ZeroAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Zero/ZeroTypes.h.inc"
+
+namespace spillway::zero {
+
+struct StateStore : public mlir::SideEffects::Resource::Base<StateStore> {
+  llvm::StringRef getName() final { return "spillway.states"; }
+};
+struct HandleStore : public mlir::SideEffects::Resource::Base<HandleStore> {
+  llvm::StringRef getName() final { return "spillway.handles"; }
+};
+
+} // namespace spillway::zero
+
+#define GET_OP_CLASSES
+#include "dialects/Zero/ZeroOps.h.inc"
+
+namespace spillway::zero {
+
+/// Checks the discipline of the scheduled form in one function: every handle is
+/// released exactly once, in its block, after every use of every view of it, and
+/// nothing is viewed or moved after its release. Reports every violation.
+mlir::LogicalResult verifyHandles(mlir::FunctionOpInterface function);
+
+} // namespace spillway::zero

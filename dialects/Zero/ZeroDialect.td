@@ -1,0 +1,40 @@
+#ifndef SPILLWAY_ZERO_DIALECT
+#define SPILLWAY_ZERO_DIALECT
+
+include "mlir/IR/OpBase.td"
+
+def Zero_Dialect : Dialect {
+  let name = "zero";
+  let cppNamespace = "::spillway::zero";
+  let summary = "Where states live and how they move";
+  let description = [{
+    A state is a logical tensor that outlives a step (a weight) plus where its bytes
+    are. Programs over states have two verified forms:
+
+    - **unscheduled**, values only: `zero.use` and `zero.lookup` say what is needed, by tile.
+    - **scheduled**: every use is a handle that is fetched up the tiers, viewed, and released exactly once.
+
+    ```mlir
+    zero.state @w "h.0.weight" : tensor<768x3072xf32> role(parameter) layout(<1>) tile(96) home([nvme])
+      source(#zero.file<"model.onnx", 1234, 9437184>)
+
+    // unscheduled
+    %t = zero.use @w tile 0 : tensor<768x1536xf32>
+    // scheduled
+    %a = zero.fetch @w tile 0 to host : !zero.handle<tensor<768x1536xf32>, host>
+    %b = zero.move %a to device : !zero.handle<tensor<768x1536xf32>, device>
+    %t = zero.view %b : !zero.handle<tensor<768x1536xf32>, device>
+    ...
+    zero.release %b
+    zero.release %a
+    ```
+
+    The order of operations is the order of issue: a fetch that stands before a
+    kernel is under way while the kernel runs.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::spillway::nn::NNDialect"];
+}
+
+#endif

@@ -1,0 +1,175 @@
+#include "dialects/Zero/Zero.h"
+#include "runtime/device/KernelAbi.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace spillway::zero;
+
+#define GET_OP_CLASSES
+#include "dialects/Zero/ZeroOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+int64_t StateOp::getUnitCount() {
+  RankedTensorType type = getTensorType();
+  if (auto layout = getLayoutAttr())
+    return llvm::divideCeil(type.getDimSize(layout.getDim()), panelWidth);
+  return type.getRank() ? type.getDimSize(0) : 1;
+}
+
+int64_t StateOp::getUnitBytes() {
+  RankedTensorType type = getTensorType();
+  int64_t elements = 1;
+  if (auto layout = getLayoutAttr())
+    elements = panelWidth * type.getDimSize(1 - layout.getDim());
+  else
+    for (int64_t size : type.getShape().drop_front(type.getRank() ? 1 : 0))
+      elements *= size;
+  return elements * nn::elementBytes(type.getElementType());
+}
+
+int64_t StateOp::getTileCount() {
+  return getTile() ? llvm::divideCeil(getUnitCount(), static_cast<int64_t>(*getTile())) : 1;
+}
+
+std::pair<int64_t, int64_t> StateOp::getTileUnits(int64_t tile) {
+  int64_t units = getUnitCount();
+  if (!getTile())
+    return {0, units};
+  int64_t size = *getTile();
+  return {tile * size, std::min(units, (tile + 1) * size)};
+}
+
+RankedTensorType StateOp::getTileType(int64_t tile) {
+  RankedTensorType type = getTensorType();
+  if (!getTile())
+    return type;
+  auto [begin, end] = getTileUnits(tile);
+  SmallVector<int64_t> shape(type.getShape());
+  if (auto layout = getLayoutAttr())
+    shape[layout.getDim()] =
+        std::min(end * panelWidth, shape[layout.getDim()]) - begin * panelWidth;
+  else if (!shape.empty())
+    shape[0] = end - begin;
+  return type.clone(shape);
+}
+
+Tier StateOp::getTileHome(int64_t tile) {
+  if (!getHome())
+    return Tier::nvme;
+  ArrayAttr home = *getHome();
+  return cast<TierAttr>(home[home.size() == 1 ? 0 : tile]).getValue();
+}
+
+LogicalResult StateOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return emitOpError("C1: the type must be a static tensor of integers or floats");
+  if (getLayout() && type.getRank() != 2)
+    return emitOpError("C2: a panel layout needs rank 2, not ") << type.getRank();
+  if (getTile() && static_cast<int64_t>(*getTile()) < 1)
+    return emitOpError("C3: a tile must have at least one unit");
+  if (auto home = getHome())
+    if (home->size() != 1 && static_cast<int64_t>(home->size()) != getTileCount())
+      return emitOpError("C3: home must have one tier, or one per tile (")
+             << getTileCount() << "), not " << home->size();
+  if (auto file = dyn_cast<FileAttr>(getSource());
+      file && !file.getVarint() &&
+      file.getBytes() != static_cast<uint64_t>(nn::tensorBytes(type)))
+    return emitOpError("C4: the source has ")
+           << file.getBytes() << " bytes, the tensor " << nn::tensorBytes(type);
+  if (auto splat = dyn_cast<SplatAttr>(getSource());
+      splat && splat.getValue().getType() != type.getElementType())
+    return emitOpError("C4: the splat must have the element type");
+  if (auto elements = dyn_cast<ElementsAttr>(getSource()); elements && elements.getType() != type)
+    return emitOpError("C4: the elements must have the state's type");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Users of states
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+FailureOr<StateOp> lookupState(Operation *op, FlatSymbolRefAttr name,
+                               SymbolTableCollection &symbols) {
+  if (auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name))
+    return state;
+  op->emitOpError("C1: no state ") << name;
+  return failure();
+}
+
+/// The type of what a use or fetch of `tile` gives.
+FailureOr<RankedTensorType> usedType(Operation *op, StateOp state, std::optional<uint64_t> tile) {
+  if (!tile)
+    return state.getTensorType();
+  if (static_cast<int64_t>(*tile) >= state.getTileCount() || static_cast<int64_t>(*tile) < 0) {
+    op->emitOpError("C2: no tile ") << *tile << ", @" << state.getSymName() << " has "
+                                    << state.getTileCount();
+    return failure();
+  }
+  return state.getTileType(*tile);
+}
+
+} // namespace
+
+LogicalResult UseOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<StateOp> state = lookupState(*this, getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  FailureOr<RankedTensorType> type = usedType(*this, *state, getTile());
+  if (failed(type))
+    return failure();
+  if (getType() != *type)
+    return emitOpError("C1: the result must be ") << *type;
+  return success();
+}
+
+LogicalResult LookupOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<StateOp> state = lookupState(*this, getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  RankedTensorType type = state->getTensorType();
+  if (type.getRank() < 1)
+    return emitOpError("C1: the state has no rows");
+  SmallVector<int64_t> shape(cast<RankedTensorType>(getIndices().getType()).getShape());
+  llvm::append_range(shape, type.getShape().drop_front());
+  if (getType() != type.clone(shape))
+    return emitOpError("C2: the result must be ") << type.clone(shape);
+  return success();
+}
+
+LogicalResult FetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<StateOp> state = lookupState(*this, getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  FailureOr<RankedTensorType> type = usedType(*this, *state, getTile());
+  if (failed(type))
+    return failure();
+  if (getHandle().getType() != HandleType::get(getContext(), *type, getTo()))
+    return emitOpError("C1: the handle must hold ") << *type << " in " << stringifyTier(getTo());
+  Tier home = state->getTileHome(getTile().value_or(0));
+  if (getTo() == Tier::nvme || (home != Tier::nvme && getTo() != home))
+    return emitOpError("C2: from ") << stringifyTier(home) << " a tile cannot be fetched to "
+                                    << stringifyTier(getTo());
+  return success();
+}
+
+LogicalResult MoveOp::verify() {
+  HandleType from = getSource().getType(), to = getHandle().getType();
+  if (from.getTensor() != to.getTensor() || to.getTier() != getTo() ||
+      from.getTier() == to.getTier() || from.getTier() == Tier::nvme || to.getTier() == Tier::nvme)
+    return emitOpError("C1: cannot move ") << from << " to " << to;
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  if (getType() != getHandle().getType().getTensor())
+    return emitOpError("C1: the handle holds ") << getHandle().getType().getTensor();
+  return success();
+}

@@ -1,0 +1,140 @@
+#ifndef SPILLWAY_ZERO_OPS
+#define SPILLWAY_ZERO_OPS
+
+include "dialects/Zero/ZeroTypes.td"
+include "dialects/NN/NNAttrs.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Zero_Tensor : StaticShapeTensorOf<[AnyType]>;
+def Zero_IndexTensor : StaticShapeTensorOf<[I64, I32]>;
+/// Reading a state is an effect: it must not move across a write of it.
+def Zero_StateStore : Resource<"::spillway::zero::StateStore">;
+/// Handles are counted: taking and giving back must not be dropped or merged.
+def Zero_HandleStore : Resource<"::spillway::zero::HandleStore">;
+
+class Zero_Op<string mnemonic, list<Trait> traits = []> : Op<Zero_Dialect, mnemonic, traits>;
+class Zero_StateUserOp<string mnemonic, list<Trait> traits = []>
+    : Zero_Op<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>] # traits>;
+
+def Zero_StateOp : Zero_Op<"state", [Symbol]> {
+  let summary = "A logical tensor that outlives a step, and where its bytes are";
+  let description = [{
+    `name` is the ONNX name. `tile(n)` cuts the stored units (panels, or rows of a row-major
+    tensor) into tiles of n, the last one shorter; without it there is one tile. `home` has a
+    tier per tile, or one for all. `at` is the place of the first byte in the bundle's state file, once laid out.
+
+    **Constraints**
+    - C1: the type is a ranked static tensor of integers or floats.
+    - C2: a panel layout needs rank 2.
+    - C3: `tile` is at least 1; `home` has one entry or one per tile.
+    - C4: a raw file source has the bytes of the tensor; a splat its element type.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, TypeAttr:$type, Zero_RoleAttr:$role,
+                       OptionalAttr<NN_PanelsAttr>:$layout, OptionalAttr<I64Attr>:$tile,
+                       OptionalAttr<TypedArrayAttrBase<Zero_TierAttr, "tiers">>:$home,
+                       OptionalAttr<I64Attr>:$at,
+                       AnyAttrOf<[Zero_FileAttr, Zero_SplatAttr, ElementsAttr]>:$source);
+  let assemblyFormat = [{
+    $sym_name $name `:` $type `role` `(` $role `)` (`layout` `(` $layout^ `)`)? (`tile` `(` $tile^ `)`)?
+    (`home` `(` $home^ `)`)? (`at` `(` $at^ `)`)? `source` `(` $source `)` attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+    /// Panels, or indices of dimension 0 (1 for rank 0).
+    int64_t getUnitCount();
+    /// Stored bytes of one unit; the last panel counts whole.
+    int64_t getUnitBytes();
+    int64_t getStoredBytes() { return getUnitCount() * getUnitBytes(); }
+    int64_t getTileCount();
+    /// Units [first, second) of a tile.
+    ::std::pair<int64_t, int64_t> getTileUnits(int64_t tile);
+    /// What a tile holds, as a tensor.
+    ::mlir::RankedTensorType getTileType(int64_t tile);
+    Tier getTileHome(int64_t tile);
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Unscheduled form
+//===----------------------------------------------------------------------===//
+
+def Zero_UseOp : Zero_StateUserOp<"use", [MemoryEffects<[MemRead<Zero_StateStore>]>]> {
+  let summary = "The value of a state, or of one of its tiles";
+  let description = [{
+    **Constraints**
+    - C1: the state exists; the result has its type, or that of the tile.
+    - C2: the tile exists.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, OptionalAttr<I64Attr>:$tile);
+  let results = (outs Zero_Tensor:$result);
+  let assemblyFormat = "$state (`tile` $tile^)? attr-dict `:` type($result)";
+}
+
+def Zero_LookupOp : Zero_StateUserOp<"lookup", [MemoryEffects<[MemRead<Zero_StateStore>]>]> {
+  let summary = "Rows of a state picked by indices along its dimension 0";
+  let description = [{
+    Reads the rows alone, wherever they live; the state need not be fetched. A
+    negative index counts from the end; one out of range ends the step with an error.
+
+    **Constraints**
+    - C1: the state exists and has rank 1 at least.
+    - C2: the result has the indices' shape, then the state's from dimension 1 on.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, Zero_IndexTensor:$indices);
+  let results = (outs Zero_Tensor:$result);
+  let assemblyFormat = [{
+    $state `[` $indices `]` attr-dict `:` type($indices) `->` type($result)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Scheduled form
+//===----------------------------------------------------------------------===//
+
+def Zero_FetchOp : Zero_StateUserOp<"fetch", [MemoryEffects<[MemRead<Zero_StateStore>, MemAlloc<Zero_HandleStore>]>]> {
+  let summary = "Starts to bring a tile of a state from its home into a tier";
+  let description = [{
+    **Constraints**
+    - C1: the state and tile exist; the handle has the tile's type and the tier `to`.
+    - C2: `to` is the home where the home is not NVMe; else it is device or host.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, OptionalAttr<I64Attr>:$tile, Zero_TierAttr:$to);
+  let results = (outs Zero_HandleType:$handle);
+  let assemblyFormat = "$state (`tile` $tile^)? `to` $to attr-dict `:` type($handle)";
+}
+
+def Zero_MoveOp : Zero_Op<"move", [MemoryEffects<[MemAlloc<Zero_HandleStore>]>]> {
+  let summary = "Starts to copy what a handle holds into another tier; the source stays held";
+  let description = [{
+    **Constraints**
+    - C1: the handles hold the same tensor, in different tiers, neither of them NVMe.
+  }];
+  let arguments = (ins Zero_HandleType:$source, Zero_TierAttr:$to);
+  let results = (outs Zero_HandleType:$handle);
+  let assemblyFormat = "$source `to` $to attr-dict `:` type($source) `->` type($handle)";
+  let hasVerifier = 1;
+}
+
+def Zero_ViewOp : Zero_Op<"view", [MemoryEffects<[MemRead<Zero_HandleStore>]>]> {
+  let summary = "The tensor that a handle holds; valid until the handle's release";
+  let description = [{
+    **Constraints**
+    - C1: the result is the handle's tensor.
+  }];
+  let arguments = (ins Zero_HandleType:$handle);
+  let results = (outs Zero_Tensor:$result);
+  let assemblyFormat = "$handle attr-dict `:` type($handle) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Zero_ReleaseOp : Zero_Op<"release", [MemoryEffects<[MemFree<Zero_HandleStore>]>]> {
+  let summary = "Gives a handle's bytes back, after every use of every view of it";
+  let arguments = (ins Zero_HandleType:$handle);
+  let assemblyFormat = "$handle attr-dict `:` type($handle)";
+}
+
+#endif

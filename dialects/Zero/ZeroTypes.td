@@ -1,0 +1,14 @@
+#ifndef SPILLWAY_ZERO_TYPES
+#define SPILLWAY_ZERO_TYPES
+
+include "dialects/Zero/ZeroAttrs.td"
+
+def Zero_HandleType : TypeDef<Zero_Dialect, "Handle"> {
+  let mnemonic = "handle";
+  let summary = "Bytes of a state, or of a tile of one, that are held in a tier until released";
+  let parameters = (ins "::mlir::RankedTensorType":$tensor,
+                        EnumParameter<Zero_Tier>:$tier);
+  let assemblyFormat = "`<` $tensor `,` $tier `>`";
+}
+
+#endif

@@ -1,0 +1,19 @@
+#include "spillway/Pipelines/Registration.h"
+
+#include "dialects/NN/NN.h"
+#include "dialects/Zero/Zero.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void spillway::registerDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, nn::NNDialect,
+                  zero::ZeroDialect>();
+  nn::registerExternalModels(registry);
+}
+
+void spillway::registerPasses() { registerTransformsPasses(); }
