@@ -1,0 +1,94 @@
+#include "runtime/base/Checksum.h"
+#include "runtime/base/Size.h"
+#include "runtime/memory/Arena.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace spillway;
+
+namespace {
+
+uint64_t size(const char *text) {
+  Result<uint64_t> parsed = parseSize(text);
+  return parsed.ok() ? *parsed : UINT64_MAX;
+}
+
+TEST(Size, takesUnitsOfBothKinds) {
+  EXPECT_EQ(size("4096"), 4096u);
+  EXPECT_EQ(size("256MiB"), 256u << 20);
+  EXPECT_EQ(size("1.5 GB"), 1'500'000'000u);
+  EXPECT_EQ(size("0.5kib"), 512u);
+  EXPECT_EQ(size("2tib"), uint64_t(2) << 40);
+  EXPECT_EQ(size("7B"), 7u);
+}
+
+TEST(Size, refusesWhatIsNoSize) {
+  for (const char *text : {"", "MiB", "-1", "12XB", "1e5", "nan", "1MiB2", "1e30", "99999999999999GiB"})
+    EXPECT_FALSE(parseSize(text).ok()) << text;
+  EXPECT_EQ(parseSize("fast").error().kind, ErrorKind::user);
+}
+
+TEST(Size, printsTheUnitThatFits) {
+  EXPECT_EQ(formatSize(0), "0 B");
+  EXPECT_EQ(formatSize(1023), "1023 B");
+  EXPECT_EQ(formatSize(96u << 20), "96 MiB");
+  EXPECT_EQ(formatSize(3u << 29), "1.50 GiB");
+}
+
+TEST(Checksum, ofPiecesEqualsThatOfTheWhole) {
+  std::vector<std::byte> bytes(10'000);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = std::byte(i * 131);
+  Checksum pieces;
+  std::span<const std::byte> all(bytes);
+  pieces.update(all.first(1));
+  pieces.update(all.subspan(1, 4999));
+  pieces.update(all.subspan(5000));
+  EXPECT_EQ(pieces.value(), checksum(all));
+  bytes[7777] ^= std::byte{1};
+  EXPECT_NE(pieces.value(), checksum(all));
+  // The published value of XXH3-64 of nothing: the format depends on it.
+  EXPECT_EQ(checksum({}), 0x2d06800538d394c2u);
+}
+
+uint64_t residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * 4096;
+}
+
+TEST(Arena, isAlignedZeroAndResidentOnlyWhereTouched) {
+  uint64_t before = residentBytes();
+  Result<Arena> arena = Arena::allocate((64 << 20) + 5, {});
+  ASSERT_TRUE(arena.ok());
+  EXPECT_EQ(arena->size(), (64u << 20) + 5);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->data()) % 4096, 0u);
+  EXPECT_EQ(arena->data()[arena->size() - 1], std::byte{0});
+  EXPECT_LT(residentBytes() - before, 8u << 20);
+}
+
+TEST(Arena, prefaultMakesItResident) {
+  uint64_t before = residentBytes();
+  Result<Arena> arena = Arena::allocate(32 << 20, {.prefault = true});
+  ASSERT_TRUE(arena.ok());
+  EXPECT_GE(residentBytes() - before, 30u << 20);
+}
+
+TEST(Arena, refusesAnAbsurdSize) {
+  Result<Arena> arena = Arena::allocate(uint64_t(1) << 50, {});
+  ASSERT_FALSE(arena.ok());
+  EXPECT_EQ(arena.error().kind, ErrorKind::user);
+}
+
+TEST(Arena, ofNothingIsNoMapping) {
+  Result<Arena> arena = Arena::allocate(0, {});
+  ASSERT_TRUE(arena.ok());
+  EXPECT_EQ(arena->data(), nullptr);
+}
+
+} // namespace
