@@ -10,7 +10,9 @@ class NN_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::spillway::nn";
   let genSpecializedAttr = 0;
 }
-class NN_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<NN_Dialect, info, mnemonic>;
+class NN_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<NN_Dialect, info, mnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 def NN_ReductionKind : NN_I32Enum<"ReductionKind", "How elements of a reduction combine", [
   I32EnumAttrCase<"sum", 0>,

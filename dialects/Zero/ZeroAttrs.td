@@ -11,7 +11,9 @@ class Zero_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::spillway::zero";
   let genSpecializedAttr = 0;
 }
-class Zero_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Zero_Dialect, info, mnemonic>;
+class Zero_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Zero_Dialect, info, mnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 def Zero_Tier : Zero_I32Enum<"Tier", "A kind of memory", [
   I32EnumAttrCase<"device", 0>,
