@@ -1,0 +1,103 @@
+// The function of one kernel while it is written: operands as memrefs, scratch,
+// loops. Schedules work on it.
+#pragma once
+
+#include "spillway/Conversion/NNToVector/ElementIndex.h"
+#include "spillway/Target/CPU/CpuTarget.h"
+
+#include "dialects/NN/NN.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "runtime/device/KernelAbi.h"
+
+#include <deque>
+
+namespace spillway::kernels {
+
+/// Element type of a tensor as it lies in memory: an i1 takes one byte.
+mlir::Type storageType(mlir::Type element);
+
+/// `element` for one lane, vector<lanes x element> for more.
+mlir::Type laneType(mlir::Type element, int64_t lanes);
+
+class KernelBuilder {
+public:
+  /// Makes the empty function at the insertion point of `builder`, in a module.
+  KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, mlir::OpBuilder &builder);
+
+  nn::KernelOp kernel() const { return kernel_; }
+  /// The body of the kernel.
+  mlir::Block &body() const { return kernel_.getBody().front(); }
+  nn::YieldOp yield() const;
+  const CpuTarget &target() const { return target_; }
+  mlir::func::FuncOp function() const { return function_; }
+  /// Inserts into the function; schedules and emitters all share it.
+  mlir::ImplicitLocOpBuilder &builder() { return builder_; }
+
+  /// The range of units to compute.
+  mlir::Value begin() const { return function_.getArgument(1); }
+  mlir::Value end() const { return function_.getArgument(2); }
+
+  /// Operand `i` of the kernel as a memref of its elements in stored order (rank 1).
+  /// A panel-packed one has its padding.
+  mlir::Value argument(unsigned i) const { return memrefs_[i]; }
+  mlir::Value result(unsigned i) const { return memrefs_[kernel_.getNumArguments() + i]; }
+  /// The unit whose part of argument `i` comes first (KernelArgument::origin).
+  mlir::Value origin(unsigned i);
+  /// Says that the panels of argument `i` begin with panel `first` (an index; panel 0
+  /// where never said). Emitters read the argument accordingly.
+  void setFirstPanel(unsigned i, mlir::Value first) { firstPanels_[i] = first; }
+  mlir::Value firstPanel(unsigned i) const { return firstPanels_.lookup(i); }
+
+  /// `type`, of static shape and identity layout, at a byte offset of the scratch.
+  mlir::Value scratch(int64_t byteOffset, mlir::MemRefType type);
+  /// `memref`, of rank 1, seen under another static shape from element `offset` on.
+  mlir::Value view(mlir::Value memref, mlir::Value offset, llvm::ArrayRef<int64_t> shape);
+  /// The values of a constant in row-major order, as a memref of rank 1.
+  mlir::Value constantMemref(mlir::DenseElementsAttr values);
+
+  mlir::Value constantIndex(int64_t value);
+  /// Stores `fault` in the fault word where `condition` (i1) holds.
+  void reportFault(mlir::Value condition, KernelFault fault);
+
+  using LoopBody = llvm::function_ref<void(mlir::Value iv)>;
+  /// for iv in [from, to) by step. Facts about iv follow from the bounds where they are known.
+  void loop(mlir::Value from, mlir::Value to, int64_t step, LoopBody body);
+  void loop(int64_t from, int64_t to, int64_t step, LoopBody body);
+  using ReducingBody =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>;
+  llvm::SmallVector<mlir::Value> reduce(int64_t from, int64_t to, int64_t step,
+                                        mlir::ValueRange initial, ReducingBody body);
+  /// if (condition) { then }.
+  void when(mlir::Value condition, llvm::function_ref<void()> then);
+
+  /// What is known of an index value; the least that is known of any, where nothing was said.
+  IndexFacts facts(mlir::Value index) const;
+  void setFacts(mlir::Value index, IndexFacts facts) { facts_[index] = facts; }
+
+  /// The split of `linear` into `sizes`, each at least 2; the same object for the same split.
+  const IndexSplit *split(const LaneIndex &linear, llvm::ArrayRef<int64_t> sizes);
+
+  /// Moves what does not change in a loop before it, reads of operands included
+  /// (results and scratch do not overlap them), and ends the function.
+  void finish();
+
+private:
+  mlir::Value memrefAt(mlir::Value pointer, mlir::MemRefType type);
+  mlir::Value address(mlir::Value pointer, int64_t byteOffset);
+
+  nn::KernelOp kernel_;
+  CpuTarget target_;
+  mlir::LLVMTypeConverter types_;
+  mlir::ImplicitLocOpBuilder builder_;
+  mlir::func::FuncOp function_;
+  llvm::SmallVector<mlir::Value> memrefs_;
+  llvm::DenseMap<unsigned, mlir::Value> origins_;
+  llvm::DenseMap<unsigned, mlir::Value> firstPanels_;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants_;
+  llvm::DenseMap<mlir::Value, IndexFacts> facts_;
+  std::deque<IndexSplit> splits_;
+};
+
+} // namespace spillway::kernels

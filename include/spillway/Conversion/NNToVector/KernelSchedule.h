@@ -1,0 +1,29 @@
+// How the body of a kernel becomes loops. One object for each nn.schedule.
+#pragma once
+
+#include "spillway/Conversion/NNToVector/KernelSpace.h"
+
+namespace spillway::kernels {
+
+class KernelBuilder;
+
+class KernelSchedule {
+public:
+  virtual ~KernelSchedule() = default;
+  /// See kernelSpace().
+  virtual mlir::FailureOr<KernelSpace> space(nn::KernelOp kernel) const = 0;
+  /// Writes the function's body at the builder's insertion point: computes units
+  /// [builder.begin(), builder.end()) of space(kernel). Called only where
+  /// space(kernel) succeeds.
+  virtual mlir::LogicalResult emit(KernelBuilder &builder) const = 0;
+};
+
+const KernelSchedule &mapSchedule();
+const KernelSchedule &rowSchedule();
+const KernelSchedule &gemmSchedule();
+const KernelSchedule &attentionSchedule();
+const KernelSchedule &scanSchedule();
+
+const KernelSchedule &kernelSchedule(nn::Schedule schedule);
+
+} // namespace spillway::kernels
