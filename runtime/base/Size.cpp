@@ -13,7 +13,7 @@ struct Unit {
   double bytes;
 };
 constexpr Unit units[] = {
-    {"", 1},     {"b", 1},    {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30},
+    {"", 1},         {"b", 1},    {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30},
     {"tib", 0x1p40}, {"kb", 1e3}, {"mb", 1e6},     {"gb", 1e9},     {"tb", 1e12},
 };
 } // namespace
@@ -24,8 +24,8 @@ Result<uint64_t> parseSize(std::string_view text) {
                      text);
   };
   double number = 0;
-  auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), number,
-                                      std::chars_format::fixed);
+  auto [rest, code] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (code != std::errc())
     return refuse();
   std::string unit;

@@ -17,10 +17,9 @@ Result<std::unique_ptr<ThreadTeam>> ThreadTeam::create(unsigned threads) {
   std::unique_ptr<ThreadTeam> team(new ThreadTeam(threads));
   team->workers_.reserve(threads - 1);
   for (unsigned thread = 1; thread < threads; ++thread) {
-    SPILLWAY_ASSIGN_OR_RETURN(Thread worker,
-                              Thread::start("spillway-team", [raw = team.get(), thread] {
-                                raw->work(thread);
-                              }));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        Thread worker,
+        Thread::start("spillway-team", [raw = team.get(), thread] { raw->work(thread); }));
     team->workers_.push_back(std::move(worker));
   }
   return team;
@@ -35,7 +34,8 @@ ThreadTeam::~ThreadTeam() {
 void ThreadTeam::runPart(const Work &work, unsigned thread) const {
   uint64_t units = static_cast<uint64_t>(work.end - work.begin);
   uint64_t share = units / size_, longer = units % size_;
-  int64_t first = work.begin + static_cast<int64_t>(thread * share + std::min<uint64_t>(thread, longer));
+  int64_t first =
+      work.begin + static_cast<int64_t>(thread * share + std::min<uint64_t>(thread, longer));
   int64_t last = first + static_cast<int64_t>(share + (thread < longer ? 1 : 0));
   if (first < last)
     work.call(work.context, first, last, thread);

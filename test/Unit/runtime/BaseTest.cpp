@@ -27,7 +27,8 @@ TEST(Size, takesUnitsOfBothKinds) {
 }
 
 TEST(Size, refusesWhatIsNoSize) {
-  for (const char *text : {"", "MiB", "-1", "12XB", "1e5", "nan", "1MiB2", "1e30", "99999999999999GiB"})
+  for (const char *text :
+       {"", "MiB", "-1", "12XB", "1e5", "nan", "1MiB2", "1e30", "99999999999999GiB"})
     EXPECT_FALSE(parseSize(text).ok()) << text;
   EXPECT_EQ(parseSize("fast").error().kind, ErrorKind::user);
 }

@@ -1,0 +1,108 @@
+#include "runtime/base/File.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <utility>
+
+namespace spillway {
+
+namespace {
+class Descriptor {
+public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0)
+      ::close(number_);
+  }
+  Descriptor(const Descriptor &) = delete;
+
+  int number() const { return number_; }
+  /// Closes now, so that the result can be looked at.
+  int close() { return ::close(std::exchange(number_, -1)); }
+
+private:
+  int number_;
+};
+
+Status writeAll(int descriptor, std::span<const std::byte> bytes, const std::string &name) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return systemError(errno, fmt::format("cannot write '{}'", name));
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+} // namespace
+
+Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint64_t limit) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts;
+  if (file.number() < 0 || fstat(file.number(), &facts) != 0)
+    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+  if (!S_ISREG(facts.st_mode))
+    return machineError("'{}' is not a file", path.string());
+  if (static_cast<uint64_t>(facts.st_size) > limit)
+    return machineError("'{}' has {} bytes; at most {} were expected", path.string(), facts.st_size,
+                        limit);
+  std::vector<std::byte> bytes(static_cast<size_t>(facts.st_size));
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t count = ::read(file.number(), bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return systemError(errno, fmt::format("cannot read '{}'", path.string()));
+    if (count == 0)
+      return machineError("'{}' became shorter while it was read", path.string());
+    done += static_cast<size_t>(count);
+  }
+  return bytes;
+}
+
+Status writeFileAtomically(const std::filesystem::path &path, std::span<const std::byte> bytes) {
+  std::string temporary = path.string() + ".tmp";
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.number() < 0)
+    return systemError(errno, fmt::format("cannot create '{}'", temporary));
+  Status status = writeAll(file.number(), bytes, temporary);
+  if (status.ok() && fsync(file.number()) != 0)
+    status = systemError(errno, fmt::format("cannot write '{}'", temporary));
+  if (file.close() != 0 && status.ok())
+    status = systemError(errno, fmt::format("cannot write '{}'", temporary));
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
+    status = systemError(errno, fmt::format("cannot rename '{}'", temporary));
+  if (!status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.number() < 0 || fsync(directory.number()) != 0)
+    return systemError(errno, fmt::format("cannot sync the folder '{}'", folder.string()));
+  return {};
+}
+
+Result<FileFacts> fileFacts(const std::filesystem::path &path) {
+  struct stat facts;
+  if (::stat(path.c_str(), &facts) != 0)
+    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+  if (!S_ISREG(facts.st_mode))
+    return machineError("'{}' is not a file", path.string());
+  return FileFacts{static_cast<uint64_t>(facts.st_size),
+                   static_cast<uint64_t>(facts.st_mtim.tv_sec) * 1'000'000'000u +
+                       static_cast<uint64_t>(facts.st_mtim.tv_nsec)};
+}
+
+Result<uint64_t> freeSpace(const std::filesystem::path &folder) {
+  struct statvfs facts;
+  if (::statvfs(folder.c_str(), &facts) != 0)
+    return systemError(errno, fmt::format("cannot ask for the space in '{}'", folder.string()));
+  return static_cast<uint64_t>(facts.f_bavail) * facts.f_frsize;
+}
+
+} // namespace spillway

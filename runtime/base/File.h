@@ -1,0 +1,33 @@
+// Small files as a whole. States are never read or written through these.
+#pragma once
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace spillway {
+
+/// The bytes of a file of at most `limit` bytes.
+Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint64_t limit);
+
+/// Writes beside `path`, syncs, and renames: after a crash there is the old file
+/// or the new one.
+Status writeFileAtomically(const std::filesystem::path &path, std::span<const std::byte> bytes);
+
+struct FileFacts {
+  uint64_t bytes = 0;
+  /// ns since the epoch.
+  uint64_t modifiedNs = 0;
+};
+
+/// Of a regular file; an error for anything else.
+Result<FileFacts> fileFacts(const std::filesystem::path &path);
+
+/// Bytes that an ordinary user may still write to the file system of `folder`.
+Result<uint64_t> freeSpace(const std::filesystem::path &folder);
+
+} // namespace spillway

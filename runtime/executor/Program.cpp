@@ -1,0 +1,340 @@
+#include "runtime/executor/Program.h"
+#include "runtime/table/table_generated.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace spillway {
+
+std::string_view name(Tier tier) { return tier == Tier::device ? "device" : "host"; }
+
+std::string_view name(StreamKind stream) {
+  constexpr std::string_view names[streamCount] = {"compute", "read",      "write",
+                                                   "copy up", "copy down", "communicate"};
+  return names[static_cast<size_t>(stream)];
+}
+
+std::string describe(DataType type, std::span<const int64_t> shape) {
+  return fmt::format("{}[{}]", name(type), fmt::join(shape, ","));
+}
+
+namespace {
+constexpr uint64_t maxArenaBytes = uint64_t(1) << 46;
+constexpr uint32_t maxRanks = 1 << 16;
+constexpr uint32_t maxThreads = 1024;
+constexpr int64_t maxUnits = int64_t(1) << 40;
+constexpr uint64_t argumentAlignment = 8;
+constexpr uint64_t scratchAlignment = 64;
+
+class Parser {
+public:
+  Parser(const table::Program &root, const Store &store, uint32_t rank)
+      : root_(root), store_(store), rank_(rank) {}
+
+  Result<Program> parse() {
+    SPILLWAY_RETURN_IF_ERROR(parseHeader());
+    SPILLWAY_RETURN_IF_ERROR(parseBindings(*root_.inputs(), "input", program_.inputs));
+    SPILLWAY_RETURN_IF_ERROR(parseBindings(*root_.outputs(), "output", program_.outputs));
+    SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.prologue(), "prologue", program_.prologue));
+    SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.step(), "step", program_.step));
+    return std::move(program_);
+  }
+
+private:
+  Status parseHeader() {
+    if (root_.version() != tableVersion)
+      return machineError("the table has version {}; this program reads version {}",
+                          root_.version(), tableVersion);
+    if (root_.ranks() == 0 || root_.ranks() > maxRanks || rank_ >= root_.ranks())
+      return machineError("the table is for {} ranks; this one is rank {}", root_.ranks(), rank_);
+    if (root_.threads() == 0 || root_.threads() > maxThreads)
+      return machineError("the table is for {} threads", root_.threads());
+    program_.ranks = root_.ranks();
+    program_.threads = root_.threads();
+    for (const table::Arena *arena : *root_.arenas()) {
+      auto tier = static_cast<size_t>(arena->tier());
+      if (tier >= tierCount || program_.arenaBytes[tier] != 0)
+        return machineError("the table has an arena of the invalid or repeated tier {}", tier);
+      if (arena->bytes() > maxArenaBytes)
+        return machineError("the table has an arena of {} bytes", arena->bytes());
+      program_.arenaBytes[tier] = arena->bytes();
+    }
+    for (const table::Kernel *kernel : *root_.kernels())
+      program_.kernels.push_back(kernel->symbol()->str());
+    return {};
+  }
+
+  Status parseSlice(const table::Slice *encoded, std::string_view what, Slice &slice) const {
+    if (!encoded)
+      return machineError("{} is missing", what);
+    auto tier = static_cast<size_t>(encoded->tier());
+    if (tier >= tierCount)
+      return machineError("{} lies in the invalid tier {}", what, tier);
+    uint64_t arena = program_.arenaBytes[tier];
+    if (encoded->offset() > arena || encoded->bytes() > arena - encoded->offset())
+      return machineError("{} has {} bytes at {}, outside the {} arena of {} bytes", what,
+                          encoded->bytes(), encoded->offset(), name(static_cast<Tier>(tier)),
+                          arena);
+    slice = {static_cast<Tier>(tier), encoded->offset(), encoded->bytes()};
+    return {};
+  }
+
+  template <typename Bindings>
+  Status parseBindings(const Bindings &encoded, std::string_view kind,
+                       std::vector<Binding> &bindings) const {
+    std::unordered_set<std::string_view> names;
+    for (const table::Binding *entry : encoded) {
+      Binding binding{entry->name()->str(), static_cast<DataType>(entry->data_type()), {}, {}};
+      std::string what = fmt::format("the {} '{}'", kind, binding.name);
+      if (!names.insert(entry->name()->string_view()).second)
+        return machineError("{} occurs twice in the table", what);
+      uint64_t width = byteWidth(binding.dataType);
+      if (width == 0)
+        return machineError("{} has an invalid data type", what);
+      if (entry->shape())
+        binding.shape.assign(entry->shape()->begin(), entry->shape()->end());
+      StateType type{binding.name, binding.dataType, binding.shape};
+      if (!type.check().ok())
+        return machineError("{} has an invalid shape", what);
+      SPILLWAY_RETURN_IF_ERROR(parseSlice(entry->slice(), what, binding.slice));
+      if (binding.slice.bytes != type.logicalBytes() || binding.slice.offset % width != 0)
+        return machineError("{} has a slice of {} bytes at {}; {} takes {}", what,
+                            binding.slice.bytes, binding.slice.offset,
+                            describe(binding.dataType, binding.shape), type.logicalBytes());
+      bindings.push_back(std::move(binding));
+    }
+    return {};
+  }
+
+  template <typename Commands>
+  Status parseCommands(const Commands &encoded, std::string_view list,
+                       std::vector<Command> &commands) const {
+    commands.reserve(encoded.size());
+    for (const table::Command *entry : encoded) {
+      Command command;
+      if (entry->label())
+        command.label = entry->label()->str();
+      if (Status status = parseCommand(*entry, commands.size(), command); !status.ok())
+        return std::move(status).error().in(
+            fmt::format("command {} of the {} ({})", commands.size(), list, command.label));
+      commands.push_back(std::move(command));
+    }
+    return {};
+  }
+
+  Status parseCommand(const table::Command &encoded, size_t index, Command &command) const {
+    auto stream = static_cast<size_t>(encoded.stream());
+    if (stream >= streamCount)
+      return machineError("stream {} does not exist", stream);
+    command.stream = static_cast<StreamKind>(stream);
+    if (encoded.waits())
+      command.waits.assign(encoded.waits()->begin(), encoded.waits()->end());
+    for (uint32_t wait : command.waits)
+      if (wait >= index)
+        return machineError("it waits for command {}, which is not before it", wait);
+    switch (encoded.operation_type()) {
+    case table::Operation::Read:
+      return parseRead(*encoded.operation_as_Read(), command);
+    case table::Operation::Copy:
+      return parseCopy(*encoded.operation_as_Copy(), command);
+    case table::Operation::Launch:
+      return parseLaunch(*encoded.operation_as_Launch(), command);
+    case table::Operation::Lookup:
+      return parseLookup(*encoded.operation_as_Lookup(), command);
+    case table::Operation::AllGather:
+      return parseAllGather(*encoded.operation_as_AllGather(), command);
+    case table::Operation::NONE:
+      break;
+    }
+    return machineError("operation {} does not exist", static_cast<int>(encoded.operation_type()));
+  }
+
+  Status requireStream(const Command &command, std::initializer_list<StreamKind> allowed) const {
+    if (std::ranges::find(allowed, command.stream) == allowed.end())
+      return machineError("it cannot run on the {} stream", name(command.stream));
+    return {};
+  }
+
+  Result<const StateView *> findState(uint32_t state) const {
+    if (state >= store_.states().size())
+      return machineError("state {} does not exist; there are {}", state, store_.states().size());
+    return &store_.states()[state];
+  }
+
+  Status parseRead(const table::Read &encoded, Command &command) const {
+    SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::read}));
+    SPILLWAY_ASSIGN_OR_RETURN(const StateView *state, findState(encoded.state()));
+    ReadOperation read{.state = encoded.state(),
+                       .offset = encoded.offset(),
+                       .bytes = encoded.bytes(),
+                       .target = {}};
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.target(), "the target", read.target));
+    bool linked = store_.files()[state->file].linked;
+    uint64_t stored = state->type.storedBytes();
+    uint64_t extent = linked ? stored : roundUpToBlock(stored);
+    if (read.offset > extent || read.bytes > maxArenaBytes || encoded.rank_stride() > maxArenaBytes)
+      return machineError("it reads {} bytes at {} of the state '{}' of {} bytes", read.bytes,
+                          read.offset, state->type.name, extent);
+    if (read.target.bytes != read.bytes)
+      return machineError("its target has {} bytes for {}", read.target.bytes, read.bytes);
+    read.offset += rank_ * encoded.rank_stride();
+    if (program_.ranks == 1 && read.bytes > extent - read.offset)
+      return machineError("it reads {} bytes at {} of the state '{}' of {} bytes", read.bytes,
+                          read.offset, state->type.name, extent);
+    read.offset = std::min(read.offset, extent);
+    read.bytes = std::min(read.bytes, extent - read.offset);
+    read.target.bytes = read.bytes;
+    if (read.bytes == 0) {
+      command.operation = read;
+      return {};
+    }
+    if (!linked && (read.offset % state->chunkBytes != 0 ||
+                    (read.bytes % state->chunkBytes != 0 && read.offset + read.bytes != extent)))
+      return machineError("it reads {} bytes at {} of the state '{}', which are no whole chunks "
+                          "of {} bytes",
+                          read.bytes, read.offset, state->type.name, state->chunkBytes);
+    if ((read.target.offset - state->fileOffset - read.offset) % blockBytes != 0)
+      return machineError("its target at {} is not congruent to its place in the file, {}",
+                          read.target.offset, state->fileOffset + read.offset);
+    command.operation = read;
+    return {};
+  }
+
+  static bool overlap(const Slice &a, const Slice &b) {
+    return a.tier == b.tier && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  }
+
+  Status parseCopy(const table::Copy &encoded, Command &command) const {
+    SPILLWAY_RETURN_IF_ERROR(
+        requireStream(command, {StreamKind::compute, StreamKind::copyUp, StreamKind::copyDown}));
+    CopyOperation copy;
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.source(), "the source", copy.source));
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.target(), "the target", copy.target));
+    if (copy.source.bytes != copy.target.bytes)
+      return machineError("it copies {} bytes to {}", copy.source.bytes, copy.target.bytes);
+    if (overlap(copy.source, copy.target))
+      return machineError("its source and target overlap");
+    command.operation = copy;
+    return {};
+  }
+
+  Status parseLaunch(const table::Launch &encoded, Command &command) const {
+    SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::compute}));
+    LaunchOperation launch;
+    launch.kernel = encoded.kernel();
+    launch.begin = encoded.begin();
+    launch.end = encoded.end();
+    if (launch.kernel >= program_.kernels.size())
+      return machineError("kernel {} does not exist; there are {}", launch.kernel,
+                          program_.kernels.size());
+    if (launch.begin < 0 || launch.end < launch.begin || launch.end > maxUnits)
+      return machineError("it computes the units {} to {}", launch.begin, launch.end);
+    if (encoded.arguments()) {
+      launch.arguments.reserve(encoded.arguments()->size());
+      for (const table::Argument *entry : *encoded.arguments()) {
+        LaunchOperation::Argument argument{{}, entry->origin()};
+        std::string what = fmt::format("argument {}", launch.arguments.size());
+        SPILLWAY_RETURN_IF_ERROR(parseSlice(&entry->slice(), what, argument.slice));
+        if (argument.slice.offset % argumentAlignment != 0)
+          return machineError("{} is not aligned to {} bytes", what, argumentAlignment);
+        if (argument.origin < 0 || argument.origin > maxUnits)
+          return machineError("{} starts at unit {}", what, argument.origin);
+        launch.arguments.push_back(argument);
+      }
+    }
+    launch.scratchPerThread = encoded.scratch_per_thread();
+    if (launch.scratchPerThread != 0) {
+      SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.scratch(), "the scratch", launch.scratch));
+      if (launch.scratch.offset % scratchAlignment != 0 ||
+          launch.scratchPerThread % scratchAlignment != 0)
+        return machineError("its scratch is not aligned to {} bytes", scratchAlignment);
+      if (launch.scratchPerThread > launch.scratch.bytes / program_.threads)
+        return machineError("its scratch has {} bytes; {} threads need {} each",
+                            launch.scratch.bytes, program_.threads, launch.scratchPerThread);
+    }
+    command.operation = std::move(launch);
+    return {};
+  }
+
+  Status parseLookup(const table::Lookup &encoded, Command &command) const {
+    SPILLWAY_ASSIGN_OR_RETURN(const StateView *state, findState(encoded.state()));
+    const StateType &type = state->type;
+    LookupOperation lookup;
+    lookup.state = encoded.state();
+    lookup.indexType = static_cast<DataType>(encoded.index_type());
+    if (lookup.indexType != DataType::i32 && lookup.indexType != DataType::i64)
+      return machineError("its indices are neither i32 nor i64");
+    if (type.shape.empty())
+      return machineError("it looks up rows of the scalar '{}'", type.name);
+    if (type.layout == Layout::panels && type.panelDim != 0)
+      return machineError("it looks up rows of '{}', whose panels are not along them", type.name);
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.indices(), "the indices", lookup.indices));
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.target(), "the target", lookup.target));
+    uint64_t width = byteWidth(lookup.indexType);
+    if (lookup.indices.bytes % width != 0 || lookup.indices.offset % width != 0)
+      return machineError("its indices are no whole, aligned elements");
+    uint64_t count = lookup.count();
+    if (type.rowBytes() != 0 && count > maxArenaBytes / type.rowBytes())
+      return machineError("it looks up {} rows", count);
+    if (lookup.target.bytes != count * type.rowBytes())
+      return machineError("its target has {} bytes; {} rows take {}", lookup.target.bytes, count,
+                          count * type.rowBytes());
+    lookup.fromArena = encoded.resident() != nullptr;
+    if (lookup.fromArena) {
+      SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::compute}));
+      SPILLWAY_RETURN_IF_ERROR(
+          parseSlice(encoded.resident(), "the resident state", lookup.resident));
+      if (lookup.resident.bytes < type.storedBytes())
+        return machineError("the resident state has {} bytes; '{}' takes {}", lookup.resident.bytes,
+                            type.name, type.storedBytes());
+    } else {
+      SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::read}));
+      SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.staging(), "the staging", lookup.staging));
+      bool linked = store_.files()[state->file].linked;
+      if (linked && type.layout == Layout::panels)
+        return machineError("'{}' lies in a linked file but has panels", type.name);
+      lookup.stagingPieceBytes =
+          linked ? roundUpToBlock(type.rowBytes()) + blockBytes : state->chunkBytes;
+      if (lookup.staging.offset % blockBytes != 0)
+        return machineError("its staging is not aligned to {} bytes", blockBytes);
+      if (lookup.target.bytes != 0 && lookup.staging.bytes < lookup.stagingPieceBytes)
+        return machineError("its staging has {} bytes; a piece takes {}", lookup.staging.bytes,
+                            lookup.stagingPieceBytes);
+    }
+    command.operation = lookup;
+    return {};
+  }
+
+  Status parseAllGather(const table::AllGather &encoded, Command &command) const {
+    SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::communicate}));
+    AllGatherOperation gather;
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.source(), "the source", gather.source));
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.target(), "the target", gather.target));
+    if (gather.source.bytes > maxArenaBytes / program_.ranks ||
+        gather.target.bytes != gather.source.bytes * program_.ranks)
+      return machineError("it gathers {} bytes of each of {} ranks into {}", gather.source.bytes,
+                          program_.ranks, gather.target.bytes);
+    if (overlap(gather.source, gather.target) &&
+        gather.source.offset != gather.target.offset + rank_ * gather.source.bytes)
+      return machineError("its source overlaps its target elsewhere than in its own place");
+    command.operation = gather;
+    return {};
+  }
+
+  const table::Program &root_;
+  const Store &store_;
+  uint64_t rank_;
+  Program program_;
+};
+} // namespace
+
+Result<Program> Program::parse(std::span<const std::byte> bytes, const Store &store,
+                               uint32_t rank) {
+  auto data = reinterpret_cast<const uint8_t *>(bytes.data());
+  flatbuffers::Verifier verifier(data, bytes.size(), 64, 1u << 30);
+  if (bytes.size() < 8 || !table::VerifyProgramBuffer(verifier))
+    return machineError("the table is damaged");
+  return Parser(*table::GetProgram(data), store, rank).parse();
+}
+
+} // namespace spillway

@@ -1,0 +1,132 @@
+// A step as plain, checked values: what `table.fbs` says, without its encoding.
+#pragma once
+
+#include "runtime/base/DataType.h"
+#include "runtime/base/Status.h"
+#include "runtime/state/Store.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace spillway {
+
+/// The version of the table's format that this runtime reads and writes.
+inline constexpr uint32_t tableVersion = 1;
+
+/// Memories of a process; NVMe is reached through states. See table.fbs.
+enum class Tier : uint8_t { device = 0, host = 1 };
+inline constexpr size_t tierCount = 2;
+
+/// See table.fbs.
+enum class StreamKind : uint8_t {
+  compute = 0,
+  read = 1,
+  write = 2,
+  copyUp = 3,
+  copyDown = 4,
+  communicate = 5,
+};
+inline constexpr size_t streamCount = 6;
+std::string_view name(Tier tier);
+std::string_view name(StreamKind stream);
+
+/// Bytes [offset, offset + bytes) of a tier's arena, inside it.
+struct Slice {
+  Tier tier = Tier::host;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+struct ReadOperation {
+  uint32_t state = 0;
+  /// This rank's part, cut at the state's end.
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  Slice target;
+};
+
+struct CopyOperation {
+  Slice source;
+  Slice target;
+};
+
+struct LaunchOperation {
+  struct Argument {
+    Slice slice;
+    int64_t origin = 0;
+  };
+  uint32_t kernel = 0;
+  std::vector<Argument> arguments;
+  int64_t begin = 0;
+  int64_t end = 0;
+  Slice scratch;
+  uint64_t scratchPerThread = 0;
+};
+
+struct LookupOperation {
+  uint32_t state = 0;
+  Slice indices;
+  DataType indexType = DataType::i64;
+  Slice target;
+  /// Where the rows come from: an arena, or the state's file through `staging`.
+  bool fromArena = false;
+  Slice resident;
+  Slice staging;
+  /// Bytes of `staging` that one piece of the file takes, a multiple of 4096.
+  uint64_t stagingPieceBytes = 0;
+
+  uint64_t count() const { return indices.bytes / byteWidth(indexType); }
+};
+
+struct AllGatherOperation {
+  Slice source;
+  Slice target;
+};
+
+struct Command {
+  std::variant<ReadOperation, CopyOperation, LaunchOperation, LookupOperation, AllGatherOperation>
+      operation;
+  StreamKind stream = StreamKind::compute;
+  /// Earlier commands of the same list.
+  std::vector<uint32_t> waits;
+  std::string label;
+};
+
+/// An input or output of the model.
+struct Binding {
+  std::string name;
+  DataType dataType = DataType::f32;
+  std::vector<int64_t> shape;
+  Slice slice;
+};
+
+/// "f32[1,128]".
+std::string describe(DataType type, std::span<const int64_t> shape);
+
+struct Program {
+  /// Checks everything that running relies on: the encoding, the version, that
+  /// every slice lies in its arena and has the size that its use needs, that
+  /// states and kernels exist, and that commands wait for earlier ones only.
+  /// Machine errors name the command and what is wrong with it. `bytes` are
+  /// aligned to 8; `rank` is the rank whose part is read.
+  static Result<Program> parse(std::span<const std::byte> bytes, const Store &store,
+                               uint32_t rank = 0);
+
+  uint32_t ranks = 1;
+  uint32_t threads = 1;
+  std::array<uint64_t, tierCount> arenaBytes{};
+  /// Symbols in kernels.so.
+  std::vector<std::string> kernels;
+  std::vector<Binding> inputs;
+  std::vector<Binding> outputs;
+  std::vector<Command> prologue;
+  std::vector<Command> step;
+};
+
+} // namespace spillway

@@ -1,0 +1,125 @@
+#include "runtime/state/Store.h"
+#include "runtime/base/File.h"
+#include "runtime/table/store_generated.h"
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {
+constexpr uint64_t maxIndexBytes = uint64_t(1) << 30;
+constexpr uint64_t maxOffset = uint64_t(1) << 62;
+
+/// A file of the bundle is a plain name, so that no index leads out of it.
+bool isPlainName(const std::filesystem::path &path) {
+  return !path.empty() && path.filename() == path && path != "." && path != "..";
+}
+
+Result<StoreFile> readFileEntry(const store::File &entry, const std::filesystem::path &bundle) {
+  std::string_view text = entry.path()->string_view();
+  if (text.find('\0') != std::string_view::npos)
+    return machineError("a file of the store has an invalid name");
+  std::filesystem::path path(text);
+  if (entry.linked() ? !path.is_absolute() : !isPlainName(path))
+    return machineError("the store names the file '{}'; expected {}", text,
+                        entry.linked() ? "an absolute path" : "a name inside the bundle");
+  StoreFile file{entry.linked() ? path : bundle / path, entry.linked(), entry.bytes(),
+                 entry.modified_ns()};
+  SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(file.path));
+  if (facts.bytes != file.bytes)
+    return machineError("'{}' has {} bytes; expected {}", file.path.string(), facts.bytes,
+                        file.bytes);
+  if (file.linked && facts.modifiedNs != file.modifiedNs)
+    return machineError("'{}' was changed after the model was compiled; compile it again",
+                        file.path.string());
+  return file;
+}
+
+Result<StateView> readStateEntry(const store::State &entry, std::span<const StoreFile> files) {
+  StateView state;
+  state.type.name = entry.name()->str();
+  state.type.dataType = static_cast<DataType>(entry.data_type());
+  if (entry.shape())
+    state.type.shape.assign(entry.shape()->begin(), entry.shape()->end());
+  state.type.layout = static_cast<Layout>(entry.layout());
+  state.type.panelDim = entry.panel_dim();
+  state.type.panelWidth = entry.panel_width();
+  state.file = entry.file();
+  state.fileOffset = entry.file_offset();
+  state.chunkBytes = entry.chunk_bytes();
+  if (entry.checksums())
+    state.checksums.assign(entry.checksums()->begin(), entry.checksums()->end());
+
+  if (Status status = state.type.check(); !status.ok())
+    return Error{ErrorKind::machine, status.error().message};
+  auto refuse = [&](std::string_view why) {
+    return machineError("the store describes the state '{}' wrongly: {}", state.type.name, why);
+  };
+  if (state.file >= files.size())
+    return refuse("it lies in a file that is not listed");
+  const StoreFile &file = files[state.file];
+  uint64_t stored = state.type.storedBytes();
+  if (entry.stored_bytes() != stored)
+    return refuse(
+        fmt::format("{} bytes are stored; its shape takes {}", entry.stored_bytes(), stored));
+  uint64_t extent = file.linked ? stored : roundUpToBlock(stored);
+  if (state.fileOffset > maxOffset || state.fileOffset > file.bytes ||
+      extent > file.bytes - state.fileOffset)
+    return refuse(fmt::format("its bytes {} to {} are not inside '{}' of {} bytes",
+                              state.fileOffset, state.fileOffset + extent, file.path.string(),
+                              file.bytes));
+  if (file.linked) {
+    if (!state.checksums.empty())
+      return refuse("a linked state has no checksums");
+    return state;
+  }
+  if (state.fileOffset % blockBytes != 0)
+    return refuse("it does not start at a block of 4096 bytes");
+  if (stored == 0) {
+    if (!state.checksums.empty())
+      return refuse("it is empty but has checksums");
+    return state;
+  }
+  if (state.chunkBytes == 0 || state.chunkBytes % blockBytes != 0 || state.chunkBytes > extent)
+    return refuse(fmt::format("chunks of {} bytes", state.chunkBytes));
+  if (state.chunkBytes < extent && state.chunkBytes % state.type.pieceBytes() != 0)
+    return refuse(fmt::format("chunks of {} bytes do not hold whole pieces of {}", state.chunkBytes,
+                              state.type.pieceBytes()));
+  if (state.checksums.size() != state.chunkCount())
+    return refuse(
+        fmt::format("{} checksums for {} chunks", state.checksums.size(), state.chunkCount()));
+  return state;
+}
+} // namespace
+
+Result<Store> Store::open(const std::filesystem::path &bundle) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> index,
+                            readFile(bundle / storeIndexName, maxIndexBytes));
+  return parse(index, bundle);
+}
+
+Result<Store> Store::parse(std::span<const std::byte> index, const std::filesystem::path &bundle) {
+  auto data = reinterpret_cast<const uint8_t *>(index.data());
+  flatbuffers::Verifier verifier(data, index.size(), 64, 1u << 28);
+  if (index.size() < 8 || !store::VerifyStoreBuffer(verifier))
+    return machineError("the index of the store in '{}' is damaged", bundle.string());
+  const store::Store *root = store::GetStore(data);
+  Store store;
+  for (const store::File *entry : *root->files()) {
+    SPILLWAY_ASSIGN_OR_RETURN(StoreFile file, readFileEntry(*entry, bundle));
+    store.files_.push_back(std::move(file));
+  }
+  for (const store::State *entry : *root->states()) {
+    SPILLWAY_ASSIGN_OR_RETURN(StateView state, readStateEntry(*entry, store.files_));
+    store.states_.push_back(std::move(state));
+  }
+  return store;
+}
+
+const StateView *Store::find(std::string_view name) const {
+  auto found = std::ranges::find(
+      states_, name, [](const StateView &view) -> std::string_view { return view.type.name; });
+  return found == states_.end() ? nullptr : &*found;
+}
+
+} // namespace spillway
