@@ -92,6 +92,26 @@ Result<StateView> readStateEntry(const store::State &entry, std::span<const Stor
 }
 } // namespace
 
+std::vector<std::byte> encodeStoreIndex(std::span<const StoreFile> files,
+                                        std::span<const StateView> states) {
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<store::File>> encodedFiles;
+  for (const StoreFile &file : files)
+    encodedFiles.push_back(store::CreateFileDirect(builder, file.path.c_str(), file.linked,
+                                                   file.bytes, file.modifiedNs));
+  std::vector<flatbuffers::Offset<store::State>> encodedStates;
+  for (const StateView &state : states)
+    encodedStates.push_back(store::CreateStateDirect(
+        builder, state.type.name.c_str(), static_cast<uint8_t>(state.type.dataType),
+        &state.type.shape, static_cast<store::Layout>(state.type.layout),
+        static_cast<uint8_t>(state.type.panelDim), state.type.panelWidth, state.file,
+        state.fileOffset, state.type.storedBytes(), state.chunkBytes, &state.checksums));
+  builder.Finish(store::CreateStoreDirect(builder, &encodedFiles, &encodedStates),
+                 store::StoreIdentifier());
+  auto *bytes = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+  return {bytes, bytes + builder.GetSize()};
+}
+
 Result<Store> Store::open(const std::filesystem::path &bundle) {
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> index,
                             readFile(bundle / storeIndexName, maxIndexBytes));

@@ -26,6 +26,11 @@ struct StoreFile {
   uint64_t modifiedNs = 0;
 };
 
+/// The index of these files and states, as Store::parse reads it. The path of a
+/// file of the bundle is a plain name.
+std::vector<std::byte> encodeStoreIndex(std::span<const StoreFile> files,
+                                        std::span<const StateView> states);
+
 /// A checked index. Holds no file open.
 class Store {
 public:

@@ -1,0 +1,133 @@
+#include "runtime/bundle/Bundle.h"
+#include "runtime/base/Checksum.h"
+#include "runtime/base/File.h"
+#include "runtime/state/Store.h"
+
+#include <nlohmann/json.hpp>
+
+namespace spillway {
+
+namespace {
+using Json = nlohmann::json;
+
+constexpr uint64_t maxManifestBytes = 1 << 20;
+constexpr uint64_t maxFileBytes = uint64_t(1) << 30;
+constexpr std::string_view checkedFiles[] = {kernelsName, tableName, storeIndexName};
+
+/// As hexadecimal digits: JSON's numbers are not exact beyond 2^53 everywhere.
+std::string printChecksum(uint64_t value) { return fmt::format("{:016x}", value); }
+
+/// Reads a file and compares it with what the manifest says of it.
+Status checkFile(const std::filesystem::path &path, const Json &expected,
+                 std::vector<std::byte> &bytes) {
+  SPILLWAY_ASSIGN_OR_RETURN(bytes, readFile(path, maxFileBytes));
+  uint64_t size = expected.at("bytes").get<uint64_t>();
+  if (bytes.size() != size)
+    return machineError("'{}' is damaged: it has {} bytes; expected {}", path.string(),
+                        bytes.size(), size);
+  std::string sum = printChecksum(checksum(bytes));
+  if (std::string wanted = expected.at("xxh3").get<std::string>(); sum != wanted)
+    return machineError("'{}' is damaged: its checksum is {}; expected {}", path.string(), sum,
+                        wanted);
+  return {};
+}
+
+bool cpuSupports(std::string_view feature) {
+#if defined(__x86_64__)
+#define SPILLWAY_FEATURE(NAME)                                                                     \
+  if (feature == NAME)                                                                             \
+    return __builtin_cpu_supports(NAME);
+  SPILLWAY_FEATURE("sse4.2")
+  SPILLWAY_FEATURE("avx")
+  SPILLWAY_FEATURE("avx2")
+  SPILLWAY_FEATURE("fma")
+  SPILLWAY_FEATURE("f16c")
+  SPILLWAY_FEATURE("bmi")
+  SPILLWAY_FEATURE("bmi2")
+  SPILLWAY_FEATURE("avx512f")
+  SPILLWAY_FEATURE("avx512bw")
+  SPILLWAY_FEATURE("avx512cd")
+  SPILLWAY_FEATURE("avx512dq")
+  SPILLWAY_FEATURE("avx512vl")
+  SPILLWAY_FEATURE("avx512vnni")
+  SPILLWAY_FEATURE("avx512bf16")
+#undef SPILLWAY_FEATURE
+#endif
+  return false;
+}
+} // namespace
+
+std::vector<std::string> missingFeatures(const std::vector<std::string> &features) {
+  std::vector<std::string> missing;
+  for (const std::string &feature : features)
+    if (!cpuSupports(feature))
+      missing.push_back(feature);
+  return missing;
+}
+
+Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest) {
+  Json files = Json::object();
+  for (std::string_view name : checkedFiles) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, readFile(folder / name, maxFileBytes));
+    files[std::string(name)] = {{"bytes", bytes.size()}, {"xxh3", printChecksum(checksum(bytes))}};
+  }
+  Json root = {{"format", "spillway bundle"},
+               {"version", bundleVersion},
+               {"producer", manifest.producer},
+               {"model", manifest.model},
+               {"cpu_features", manifest.features},
+               {"threads", manifest.threads},
+               {"files", files}};
+  // Names that are not UTF-8 are replaced rather than refused.
+  std::string text = root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return writeFileAtomically(folder / manifestName, std::as_bytes(std::span(text)));
+}
+
+Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
+  std::error_code code;
+  if (!std::filesystem::is_directory(folder, code))
+    return userError("'{}' is no bundle: there is no such folder", folder.string());
+  if (!std::filesystem::exists(folder / manifestName, code))
+    return userError("'{}' is no bundle: it has no {}", folder.string(), manifestName);
+  std::filesystem::path path = folder / manifestName;
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> text, readFile(path, maxManifestBytes));
+  auto damaged = [&](std::string_view why) {
+    return machineError("'{}' is damaged: {}", path.string(), why);
+  };
+  auto *characters = reinterpret_cast<const char *>(text.data());
+  Json root = Json::parse(characters, characters + text.size(), nullptr, false);
+  if (!root.is_object() || root.value("format", Json()) != "spillway bundle")
+    return damaged("it is not the manifest of a bundle");
+  if (Json version = root.value("version", Json()); version != bundleVersion)
+    return userError("'{}' has the bundle version {}; this program reads version {}. Compile the "
+                     "model again",
+                     folder.string(), version.dump(), bundleVersion);
+  Bundle bundle;
+  bundle.folder_ = folder;
+  // A field that is missing or of another type throws inside the library.
+  try {
+    bundle.manifest_.producer = root.at("producer").get<std::string>();
+    bundle.manifest_.model = root.at("model").get<std::string>();
+    bundle.manifest_.features = root.at("cpu_features").get<std::vector<std::string>>();
+    bundle.manifest_.threads = root.at("threads").get<uint32_t>();
+    if (std::vector<std::string> missing = missingFeatures(bundle.manifest_.features);
+        !missing.empty())
+      return userError("'{}' needs a processor with {}; this one lacks {}. Compile the model for "
+                       "this processor",
+                       folder.string(), fmt::join(bundle.manifest_.features, ", "),
+                       fmt::join(missing, ", "));
+    const Json &files = root.at("files");
+    std::vector<std::byte> kernels;
+    SPILLWAY_RETURN_IF_ERROR(
+        checkFile(bundle.kernels(), files.at(std::string(kernelsName)), kernels));
+    SPILLWAY_RETURN_IF_ERROR(
+        checkFile(folder / tableName, files.at(std::string(tableName)), bundle.table_));
+    SPILLWAY_RETURN_IF_ERROR(checkFile(folder / storeIndexName,
+                                       files.at(std::string(storeIndexName)), bundle.storeIndex_));
+  } catch (const Json::exception &exception) {
+    return damaged(exception.what());
+  }
+  return bundle;
+}
+
+} // namespace spillway

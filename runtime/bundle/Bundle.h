@@ -1,0 +1,64 @@
+// The folder that `compile` writes and `run` reads.
+#pragma once
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spillway {
+
+/// The version of the folder's format; another one is refused.
+inline constexpr uint32_t bundleVersion = 1;
+
+inline constexpr std::string_view manifestName = "manifest.json";
+inline constexpr std::string_view kernelsName = "kernels.so";
+inline constexpr std::string_view tableName = "table.bin";
+/// How the plan came about, for `inspect`; not needed to run.
+inline constexpr std::string_view planName = "plan.json";
+/// The program before planning, for `replan`; not needed to run.
+inline constexpr std::string_view programName = "program.mlirbc";
+
+/// What `manifest.json` says besides the sizes and checksums of the files.
+struct Manifest {
+  std::string producer;
+  std::string model;
+  /// Of the CPU, by the names of GCC's __builtin_cpu_supports: "avx2", "fma", ...
+  std::vector<std::string> features;
+  uint32_t threads = 1;
+};
+
+/// Writes the manifest for the files that lie in `folder`, atomically and as the
+/// last file of a bundle: a folder without one is no bundle.
+Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest);
+
+/// The features of `features` that this processor lacks, or that are unknown.
+std::vector<std::string> missingFeatures(const std::vector<std::string> &features);
+
+/// A checked bundle: its version, the features that it needs, and that
+/// kernels.so, table.bin and the store's index have the recorded checksums.
+/// Loads neither kernels nor states.
+class Bundle {
+public:
+  /// User errors: no bundle, another version, a processor without its features.
+  /// Machine errors: damaged or missing files.
+  static Result<Bundle> open(const std::filesystem::path &folder);
+
+  const std::filesystem::path &folder() const { return folder_; }
+  const Manifest &manifest() const { return manifest_; }
+  std::filesystem::path kernels() const { return folder_ / kernelsName; }
+  const std::vector<std::byte> &table() const { return table_; }
+  const std::vector<std::byte> &storeIndex() const { return storeIndex_; }
+
+private:
+  std::filesystem::path folder_;
+  Manifest manifest_;
+  std::vector<std::byte> table_;
+  std::vector<std::byte> storeIndex_;
+};
+
+} // namespace spillway

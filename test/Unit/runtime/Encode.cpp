@@ -1,0 +1,110 @@
+#include "test/Unit/runtime/Encode.h"
+#include "runtime/table/table_generated.h"
+
+namespace spillway::test {
+
+namespace {
+using flatbuffers::Offset;
+
+table::Slice encode(const Slice &slice) {
+  return {static_cast<table::Tier>(slice.tier), slice.offset, slice.bytes};
+}
+
+class Encoder {
+public:
+  explicit Encoder(const EncodeOptions &options) : options_(options) {}
+
+  std::vector<std::byte> encodeProgram(const Program &program) {
+    std::vector<Offset<table::Arena>> arenas;
+    for (size_t tier = 0; tier < tierCount; ++tier)
+      if (program.arenaBytes[tier] != 0)
+        arenas.push_back(
+            table::CreateArena(builder_, static_cast<table::Tier>(tier), program.arenaBytes[tier]));
+    std::vector<Offset<table::Kernel>> kernels;
+    for (const std::string &symbol : program.kernels)
+      kernels.push_back(table::CreateKernelDirect(builder_, symbol.c_str()));
+    auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
+    auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);
+    builder_.Finish(table::CreateProgramDirect(builder_, options_.version, program.ranks,
+                                               program.threads, &arenas, &kernels, &inputs,
+                                               &outputs, &prologue, &step),
+                    table::ProgramIdentifier());
+    auto *bytes = reinterpret_cast<const std::byte *>(builder_.GetBufferPointer());
+    return {bytes, bytes + builder_.GetSize()};
+  }
+
+private:
+  std::vector<Offset<table::Binding>> encodeBindings(const std::vector<Binding> &bindings) {
+    std::vector<Offset<table::Binding>> encoded;
+    for (const Binding &binding : bindings) {
+      table::Slice slice = encode(binding.slice);
+      encoded.push_back(table::CreateBindingDirect(builder_, binding.name.c_str(),
+                                                   static_cast<uint8_t>(binding.dataType),
+                                                   &binding.shape, &slice));
+    }
+    return encoded;
+  }
+
+  std::vector<Offset<table::Command>> encodeCommands(const std::vector<Command> &commands) {
+    std::vector<Offset<table::Command>> encoded;
+    for (const Command &command : commands) {
+      auto [type, operation] =
+          std::visit([&](const auto &value) { return encodeOperation(value); }, command.operation);
+      encoded.push_back(table::CreateCommandDirect(builder_, type, operation,
+                                                   static_cast<table::Stream>(command.stream),
+                                                   &command.waits, command.label.c_str()));
+    }
+    return encoded;
+  }
+
+  using Encoded = std::pair<table::Operation, Offset<void>>;
+
+  Encoded encodeOperation(const ReadOperation &read) {
+    table::Slice target = encode(read.target);
+    return {table::Operation::Read, table::CreateRead(builder_, read.state, read.offset, read.bytes,
+                                                      &target, options_.rankStride)
+                                        .Union()};
+  }
+
+  Encoded encodeOperation(const CopyOperation &copy) {
+    table::Slice source = encode(copy.source), target = encode(copy.target);
+    return {table::Operation::Copy, table::CreateCopy(builder_, &source, &target).Union()};
+  }
+
+  Encoded encodeOperation(const LaunchOperation &launch) {
+    std::vector<table::Argument> arguments;
+    for (const LaunchOperation::Argument &argument : launch.arguments)
+      arguments.emplace_back(encode(argument.slice), argument.origin);
+    table::Slice scratch = encode(launch.scratch);
+    return {table::Operation::Launch,
+            table::CreateLaunchDirect(builder_, launch.kernel, &arguments, launch.begin, launch.end,
+                                      &scratch, launch.scratchPerThread)
+                .Union()};
+  }
+
+  Encoded encodeOperation(const LookupOperation &lookup) {
+    table::Slice indices = encode(lookup.indices), target = encode(lookup.target);
+    table::Slice resident = encode(lookup.resident), staging = encode(lookup.staging);
+    return {table::Operation::Lookup,
+            table::CreateLookup(builder_, lookup.state, &indices,
+                                static_cast<uint8_t>(lookup.indexType), &target,
+                                lookup.fromArena ? &resident : nullptr, &staging)
+                .Union()};
+  }
+
+  Encoded encodeOperation(const AllGatherOperation &gather) {
+    table::Slice source = encode(gather.source), target = encode(gather.target);
+    return {table::Operation::AllGather,
+            table::CreateAllGather(builder_, &source, &target).Union()};
+  }
+
+  EncodeOptions options_;
+  flatbuffers::FlatBufferBuilder builder_;
+};
+} // namespace
+
+std::vector<std::byte> encode(const Program &program, const EncodeOptions &options) {
+  return Encoder(options).encodeProgram(program);
+}
+
+} // namespace spillway::test

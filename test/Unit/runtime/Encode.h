@@ -1,0 +1,19 @@
+// Makes tables and store indices for tests, wrong ones too: nothing is checked.
+#pragma once
+
+#include "runtime/executor/Program.h"
+#include "runtime/state/Store.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace spillway::test {
+
+struct EncodeOptions {
+  uint32_t version = tableVersion;
+  uint64_t rankStride = 0;
+};
+
+std::vector<std::byte> encode(const Program &program, const EncodeOptions &options = {});
+
+} // namespace spillway::test
