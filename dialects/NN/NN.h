@@ -32,6 +32,9 @@ int64_t elementBytes(mlir::Type type);
 /// Bytes of a tensor in row-major order.
 int64_t tensorBytes(mlir::RankedTensorType type);
 
+/// The kernel's `cost`, computed from its body where it has none.
+CostAttr costOf(KernelOp kernel);
+
 /// Gives the operations of arith and math the interfaces of nn.
 void registerExternalModels(mlir::DialectRegistry &registry);
 

@@ -75,4 +75,14 @@ def NN_PanelsAttr : AttrDef<NN_Dialect, "Panels"> {
   let genVerifyDecl = 1;
 }
 
+def NN_CostAttr : AttrDef<NN_Dialect, "Cost"> {
+  let mnemonic = "cost";
+  let summary = "What one execution of a kernel costs";
+  let description = [{
+    `flops` as in CostOpInterface; `bytes` of all operands and results, each once.
+  }];
+  let parameters = (ins "int64_t":$flops, "int64_t":$bytes);
+  let assemblyFormat = "`<` $flops `,` $bytes `>`";
+}
+
 #endif

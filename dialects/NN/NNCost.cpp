@@ -49,6 +49,18 @@ void spillway::nn::registerExternalModels(DialectRegistry &registry) {
   });
 }
 
+CostAttr spillway::nn::costOf(KernelOp kernel) {
+  if (auto cost = kernel.getCostAttr())
+    return cost;
+  double flops = 0;
+  kernel.walk([&](CostOpInterface op) { flops += op.getFlops(); });
+  int64_t bytes = 0;
+  for (ArrayRef<Type> types : {kernel.getArgumentTypes(), kernel.getResultTypes()})
+    for (Type type : types)
+      bytes += tensorBytes(cast<RankedTensorType>(type));
+  return CostAttr::get(kernel.getContext(), static_cast<int64_t>(flops), bytes);
+}
+
 double ReshapeOp::getFlops() { return 0; }
 double BroadcastOp::getFlops() { return 0; }
 double TransposeOp::getFlops() { return 0; }

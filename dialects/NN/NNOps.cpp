@@ -366,11 +366,16 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult KernelOp::verify() {
+  if (static_cast<int64_t>(getUnits()) < 1 || static_cast<int64_t>(getScratch()) < 0)
+    return emitOpError("C2: units must be at least 1 and scratch at least 0");
+  if (isDeclaration()) {
+    if (!getCost())
+      return emitOpError("C4: a kernel without a body needs a cost");
+    return success();
+  }
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (!yield || yield.getOperandTypes() != getFunctionType().getResults())
     return emitOpError("C1: the body must end in a yield of the results' types");
-  if (static_cast<int64_t>(getUnits()) < 1 || static_cast<int64_t>(getScratch()) < 0)
-    return emitOpError("C2: units must be at least 1 and scratch at least 0");
   for (Operation &op : getBody().front())
     if (!isPure(&op))
       return emitOpError("C3: the body holds an operation with side effects: ") << op.getName();

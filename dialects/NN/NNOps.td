@@ -371,7 +371,8 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
                                    SingleBlock]> {
   let summary = "Operations that are computed in one go";
   let description = [{
-    Its body, operations of `nn`, `arith` and `math` on tensors, ends in `nn.yield`. The launch
+    Its body, operations of `nn`, `arith` and `math` on tensors, ends in `nn.yield`; a kernel whose
+    code is made already is declared without one, with its `cost`. The launch
     space has `units` units; any cut of them computes the same bits. `scratch` is what one call
     needs beside its operands, in bytes. An argument with the attribute `nn.layout = #nn.panels<d>`
     is a weight in that layout; `nn.tiled` on an argument says that a range of units reads only the matching
@@ -390,21 +391,25 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     - C1: the yield's types are the results'.
     - C2: `units` is at least 1, `scratch` at least 0.
     - C3: the body holds only operations without side effects.
+    - C4: a kernel without a body has a cost.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        NN_ScheduleAttr:$schedule, I64Attr:$units, I64Attr:$scratch,
+                       OptionalAttr<NN_CostAttr>:$cost,
                        OptionalAttr<StrAttr>:$sym_visibility,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 0;
   let extraClassDeclaration = [{
+    /// Symbol
+    bool isDeclaration() { return getBody().empty(); }
     /// FunctionOpInterface
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
-    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::mlir::Region *getCallableRegion() { return isDeclaration() ? nullptr : &getBody(); }
   }];
 }
 
