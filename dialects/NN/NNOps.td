@@ -372,7 +372,7 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
   let summary = "Operations that are computed in one go";
   let description = [{
     Its body, operations of `nn`, `arith` and `math` on tensors, ends in `nn.yield`; a kernel whose
-    code is made already is declared without one, with its `cost`. The launch
+    code is made already is declared without one, private and with its `cost`. The launch
     space has `units` units; any cut of them computes the same bits. `scratch` is what one call
     needs beside its operands, in bytes. An argument with the attribute `nn.layout = #nn.panels<d>`
     is a weight in that layout; `nn.tiled` on an argument says that a range of units reads only the matching
