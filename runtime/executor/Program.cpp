@@ -18,6 +18,16 @@ std::string describe(DataType type, std::span<const int64_t> shape) {
   return fmt::format("{}[{}]", name(type), fmt::join(shape, ","));
 }
 
+uint64_t plannedReadBytes(std::span<const Command> commands) {
+  uint64_t bytes = 0;
+  for (const Command &command : commands)
+    if (auto *read = std::get_if<ReadOperation>(&command.operation))
+      bytes += read->bytes;
+    else if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
+      bytes += lookup->fromArena ? 0 : lookup->count() * lookup->stagingPieceBytes;
+  return bytes;
+}
+
 namespace {
 constexpr uint64_t maxArenaBytes = uint64_t(1) << 46;
 constexpr uint32_t maxRanks = 1 << 16;

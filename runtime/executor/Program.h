@@ -109,6 +109,10 @@ struct Binding {
 /// "f32[1,128]".
 std::string describe(DataType type, std::span<const int64_t> shape);
 
+/// Bytes that running the commands asks of files: what Reads name, and the pieces
+/// of lookups where no two indices share one.
+uint64_t plannedReadBytes(std::span<const Command> commands);
+
 struct Program {
   /// Checks everything that running relies on: the encoding, the version, that
   /// every slice lies in its arena and has the size that its use needs, that

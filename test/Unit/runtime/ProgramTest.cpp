@@ -1,0 +1,255 @@
+#include "runtime/executor/Program.h"
+#include "test/Unit/runtime/Encode.h"
+#include "test/Unit/runtime/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+using namespace spillway;
+using namespace spillway::test;
+
+namespace {
+
+template <typename T> T &operationOf(Command &command) { return std::get<T>(command.operation); }
+
+/// A program with one command of each kind, over a store with a state of two
+/// chunks and a linked one.
+class ProgramTest : public testing::Test {
+protected:
+  void SetUp() override {
+    writeBytes(folder.path() / "states.bin", std::vector<std::byte>(16384));
+    linkedPath = folder.path() / "model.onnx";
+    writeBytes(linkedPath, std::vector<std::byte>(1000));
+    std::vector<StoreFile> files = {{"states.bin", false, 16384, 0}, {linkedPath, true, 1000, 0}};
+    files[1].modifiedNs = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::file_clock::to_sys(std::filesystem::last_write_time(linkedPath))
+                .time_since_epoch())
+            .count());
+    std::vector<StateView> states = {
+        {{"w", DataType::f32, {30, 64}, Layout::panels, 0, 16}, 0, 0, 4096, {1, 2}},
+        {{"l", DataType::f32, {10, 4}, Layout::rowMajor, 0, 0}, 1, 120, 0, {}},
+        {{"s", DataType::f32, {}, Layout::rowMajor, 0, 0}, 0, 8192, 4096, {3}},
+        {{"c", DataType::f32, {64, 30}, Layout::panels, 1, 16}, 0, 8192, 4096, {1, 2}}};
+    Result<Store> parsed = Store::parse(encodeStoreIndex(files, states), folder.path());
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    store = *parsed;
+
+    program.threads = 2;
+    program.arenaBytes = {65536, 65536};
+    program.kernels = {"k"};
+    program.inputs = {{"ids", DataType::i64, {1, 4}, {Tier::host, 0, 32}}};
+    program.outputs = {{"y", DataType::f32, {4, 64}, {Tier::host, 4096, 1024}}};
+    program.prologue = {
+        {ReadOperation{.state = 0, .bytes = 8192, .target = {Tier::host, 8192, 8192}},
+         StreamKind::read,
+         {},
+         "w"}};
+    program.step = {
+        {LookupOperation{.indices = {Tier::host, 0, 32},
+                         .target = {Tier::host, 4096, 1024},
+                         .resident = {},
+                         .staging = {Tier::host, 16384, 4096}},
+         StreamKind::read,
+         {},
+         "lookup"},
+        {LaunchOperation{.arguments = {{{Tier::host, 4096, 1024}, 0}},
+                         .end = 4,
+                         .scratch = {Tier::host, 20480, 256},
+                         .scratchPerThread = 128},
+         StreamKind::compute,
+         {0},
+         "kernel"},
+        {CopyOperation{{Tier::host, 4096, 1024}, {Tier::device, 0, 1024}},
+         StreamKind::copyUp,
+         {1},
+         "copy"},
+        {AllGatherOperation{{Tier::device, 0, 1024}, {Tier::device, 0, 1024}},
+         StreamKind::communicate,
+         {2},
+         "gather"},
+        {ReadOperation{.state = 1, .offset = 8, .bytes = 100, .target = {Tier::host, 24704, 100}},
+         StreamKind::read,
+         {0, 3},
+         "linked read"},
+        {LookupOperation{.indices = {Tier::host, 0, 32},
+                         .target = {Tier::host, 4096, 1024},
+                         .fromArena = true,
+                         .resident = {Tier::host, 8192, 8192},
+                         .staging = {}},
+         StreamKind::compute,
+         {4},
+         "resident lookup"},
+    };
+  }
+
+  Result<Program> parse() { return Program::parse(encode(program, options), store); }
+  std::string refusal() {
+    Result<Program> parsed = parse();
+    return parsed.ok() ? "accepted" : parsed.error().message;
+  }
+
+  TemporaryFolder folder;
+  std::filesystem::path linkedPath;
+  Store store;
+  Program program;
+  EncodeOptions options;
+};
+
+TEST_F(ProgramTest, readsWhatWasEncoded) {
+  Result<Program> parsed = parse();
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->threads, 2u);
+  EXPECT_EQ(parsed->inputs[0].name, "ids");
+  EXPECT_EQ(parsed->step.size(), 6u);
+  EXPECT_EQ(parsed->step[4].waits, (std::vector<uint32_t>{0, 3}));
+  EXPECT_EQ(parsed->step[4].label, "linked read");
+  EXPECT_EQ(operationOf<LookupOperation>(parsed->step[0]).stagingPieceBytes, 4096u);
+  EXPECT_EQ(plannedReadBytes(parsed->prologue), 8192u);
+  EXPECT_EQ(plannedReadBytes(parsed->step), 4u * 4096 + 100);
+}
+
+using Damage = std::function<void(Program &, EncodeOptions &)>;
+
+TEST_F(ProgramTest, refusesEachContradiction) {
+  auto read = [](Program &p) -> ReadOperation & {
+    return operationOf<ReadOperation>(p.prologue[0]);
+  };
+  auto linked = [](Program &p) -> ReadOperation & { return operationOf<ReadOperation>(p.step[4]); };
+  auto lookup = [](Program &p) -> LookupOperation & {
+    return operationOf<LookupOperation>(p.step[0]);
+  };
+  auto resident = [](Program &p) -> LookupOperation & {
+    return operationOf<LookupOperation>(p.step[5]);
+  };
+  auto launch = [](Program &p) -> LaunchOperation & {
+    return operationOf<LaunchOperation>(p.step[1]);
+  };
+  auto copy = [](Program &p) -> CopyOperation & { return operationOf<CopyOperation>(p.step[2]); };
+  auto gather = [](Program &p) -> AllGatherOperation & {
+    return operationOf<AllGatherOperation>(p.step[3]);
+  };
+  const std::pair<const char *, Damage> cases[] = {
+      {"has version 2", [](auto &, auto &o) { o.version = 2; }},
+      {"for 0 ranks", [](auto &p, auto &) { p.ranks = 0; }},
+      {"for 0 threads", [](auto &p, auto &) { p.threads = 0; }},
+      {"for 5000 threads", [](auto &p, auto &) { p.threads = 5000; }},
+      {"arena of", [](auto &p, auto &) { p.arenaBytes[0] = uint64_t(1) << 50; }},
+      {"input 'ids' occurs twice", [](auto &p, auto &) { p.inputs.push_back(p.inputs[0]); }},
+      {"invalid data type", [](auto &p, auto &) { p.inputs[0].dataType = DataType(60); }},
+      {"invalid shape", [](auto &p, auto &) { p.inputs[0].shape = {-4, -1}; }},
+      {"takes 64", [](auto &p, auto &) { p.inputs[0].shape = {8}; }},
+      {"at 4;", [](auto &p, auto &) { p.inputs[0].slice.offset = 4; }},
+      {"outside the host arena", [](auto &p, auto &) { p.outputs[0].slice.offset = 65000; }},
+      {"outside the host arena", [](auto &p, auto &) { p.outputs[0].slice.offset = UINT64_MAX; }},
+      {"invalid tier 2", [](auto &p, auto &) { p.outputs[0].slice.tier = Tier(2); }},
+      {"stream 9 does not exist", [](auto &p, auto &) { p.step[0].stream = StreamKind(9); }},
+      {"waits for command 1, which is not before",
+       [](auto &p, auto &) { p.step[1].waits = {1}; }},
+      {"waits for command 4000000000",
+       [](auto &p, auto &) { p.step[1].waits = {4'000'000'000u}; }},
+      // Reads.
+      {"cannot run on the compute stream",
+       [](auto &p, auto &) { p.prologue[0].stream = StreamKind::compute; }},
+      {"state 7 does not exist", [&](auto &p, auto &) { read(p).state = 7; }},
+      {"reads 8192 bytes at 4096", [&](auto &p, auto &) { read(p).offset = 4096; }},
+      {"reads 8192 bytes at 18446744073709547520",
+       [&](auto &p, auto &) { read(p).offset = uint64_t(-4096); }},
+      {"target has 4096 bytes", [&](auto &p, auto &) { read(p).target.bytes = 4096; }},
+      {"no whole chunks", [&](auto &p, auto &) { read(p).bytes = read(p).target.bytes = 100; }},
+      {"no whole chunks",
+       [&](auto &p, auto &) {
+         read(p).offset = 8;
+         read(p).bytes = read(p).target.bytes = 8184;
+       }},
+      {"not congruent", [&](auto &p, auto &) { read(p).target.offset += 64; }},
+      {"not congruent", [&](auto &p, auto &) { linked(p).target.offset += 8; }},
+      {"of the state 'l' of 160", [&](auto &p, auto &) { linked(p).offset = 64; }},
+      // Lookups.
+      {"cannot run on the compute stream",
+       [](auto &p, auto &) { p.step[0].stream = StreamKind::compute; }},
+      {"cannot run on the read stream",
+       [](auto &p, auto &) { p.step[5].stream = StreamKind::read; }},
+      {"neither i32 nor i64", [&](auto &p, auto &) { lookup(p).indexType = DataType::f32; }},
+      {"rows of the scalar 's'", [&](auto &p, auto &) { lookup(p).state = 2; }},
+      {"panels are not along", [&](auto &p, auto &) { lookup(p).state = 3; }},
+      {"no whole, aligned", [&](auto &p, auto &) { lookup(p).indices.bytes = 31; }},
+      {"no whole, aligned", [&](auto &p, auto &) { lookup(p).indices.offset = 4; }},
+      {"8 rows take 2048", [&](auto &p, auto &) { lookup(p).indexType = DataType::i32; }},
+      {"staging is not aligned", [&](auto &p, auto &) { lookup(p).staging.offset += 64; }},
+      {"a piece takes 4096", [&](auto &p, auto &) { lookup(p).staging.bytes = 4095; }},
+      {"resident state has 8191", [&](auto &p, auto &) { resident(p).resident.bytes = 8191; }},
+      // Launches.
+      {"kernel 1 does not exist", [&](auto &p, auto &) { launch(p).kernel = 1; }},
+      {"units 5 to 4", [&](auto &p, auto &) { launch(p).begin = 5; }},
+      {"units -1 to 4", [&](auto &p, auto &) { launch(p).begin = -1; }},
+      {"units 0 to 4611686018427387904",
+       [&](auto &p, auto &) { launch(p).end = int64_t(1) << 62; }},
+      {"argument 0 has", [&](auto &p, auto &) { launch(p).arguments[0].slice.bytes = 70000; }},
+      {"not aligned to 8", [&](auto &p, auto &) { launch(p).arguments[0].slice.offset = 4100; }},
+      {"starts at unit -1", [&](auto &p, auto &) { launch(p).arguments[0].origin = -1; }},
+      {"not aligned to 64", [&](auto &p, auto &) { launch(p).scratch.offset += 8; }},
+      {"not aligned to 64", [&](auto &p, auto &) { launch(p).scratchPerThread = 100; }},
+      {"2 threads need 192", [&](auto &p, auto &) { launch(p).scratchPerThread = 192; }},
+      {"cannot run on the copy up stream",
+       [](auto &p, auto &) { p.step[1].stream = StreamKind::copyUp; }},
+      // Copies and collectives.
+      {"copies 512 bytes to 1024", [&](auto &p, auto &) { copy(p).source.bytes = 512; }},
+      {"overlap", [&](auto &p, auto &) { copy(p).target = {Tier::host, 4100, 1024}; }},
+      {"cannot run on the write stream",
+       [](auto &p, auto &) { p.step[2].stream = StreamKind::write; }},
+      {"into 1000", [&](auto &p, auto &) { gather(p).target.bytes = 1000; }},
+      {"elsewhere than in its own place", [&](auto &p, auto &) { gather(p).source.offset = 8; }},
+      {"cannot run on the compute stream",
+       [](auto &p, auto &) { p.step[3].stream = StreamKind::compute; }},
+  };
+  for (const auto &[expected, damage] : cases) {
+    Program saved = program;
+    EncodeOptions savedOptions = options;
+    damage(program, options);
+    EXPECT_NE(refusal().find(expected), std::string::npos) << expected << ": " << refusal();
+    EXPECT_EQ(parse().ok() ? ErrorKind::bug : parse().error().kind, ErrorKind::machine);
+    program = std::move(saved);
+    options = savedOptions;
+  }
+}
+
+TEST_F(ProgramTest, namesTheCommand) {
+  program.step[1].waits = {3};
+  EXPECT_EQ(refusal(),
+            "command 1 of the step (kernel): it waits for command 3, which is not before it");
+}
+
+TEST_F(ProgramTest, eachRankReadsItsOwnPart) {
+  program.ranks = 3;
+  program.step.clear();
+  auto &read = operationOf<ReadOperation>(program.prologue[0]);
+  read.bytes = read.target.bytes = 4096;
+  options.rankStride = 4096;
+  std::vector<std::byte> bytes = encode(program, options);
+  const std::pair<uint64_t, uint64_t> parts[] = {{0, 4096}, {4096, 4096}, {8192, 0}};
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    Result<Program> parsed = Program::parse(bytes, store, rank);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    const auto &part = operationOf<ReadOperation>(parsed->prologue[0]);
+    EXPECT_EQ(std::pair(part.offset, part.bytes), parts[rank]);
+  }
+  EXPECT_FALSE(Program::parse(bytes, store, 3).ok());
+}
+
+TEST_F(ProgramTest, neverFailsOtherwiseOnDamagedBytes) {
+  std::vector<std::byte> bytes = encode(program);
+  std::mt19937 random(1);
+  for (int round = 0; round < 50'000; ++round) {
+    std::vector<std::byte> damaged = bytes;
+    for (unsigned flips = 1 + random() % 3; flips != 0; --flips)
+      damaged[random() % damaged.size()] ^= std::byte(1u << random() % 8);
+    if (random() % 8 == 0)
+      damaged.resize(random() % damaged.size());
+    (void)Program::parse(damaged, store).ok();
+  }
+}
+
+} // namespace
