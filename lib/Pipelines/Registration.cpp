@@ -1,6 +1,7 @@
 #include "spillway/Pipelines/Registration.h"
 
 #include "dialects/NN/NN.h"
+#include "dialects/Onnx/Onnx.h"
 #include "dialects/Zero/Zero.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +13,7 @@ using namespace mlir;
 
 void spillway::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, nn::NNDialect,
-                  zero::ZeroDialect>();
+                  onnx::OnnxDialect, zero::ZeroDialect>();
   nn::registerExternalModels(registry);
 }
 
