@@ -1,0 +1,28 @@
+"""Tests of the compiler's tools: one file a test, checked by FileCheck."""
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "Spillway"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "Unit", "Conformance"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.spillway_build, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [config.spillway_bin, config.llvm_bin, os.environ.get("PATH", "")]
+)
+
+# One feature per tool that was built, so that a partial build skips what it cannot run.
+if os.path.isdir(config.spillway_bin):
+    config.available_features.update(os.listdir(config.spillway_bin))
+with open("/proc/cpuinfo") as cpuinfo:
+    flags = cpuinfo.read().split()
+for feature, flag in (("avx512", "avx512f"), ("avx512-bf16", "avx512_bf16")):
+    if flag in flags:
+        config.available_features.add(feature)
+if shutil.which("nvidia-smi"):
+    config.available_features.add("cuda")
