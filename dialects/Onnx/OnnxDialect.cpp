@@ -79,15 +79,15 @@ LogicalResult NodeOp::verify() {
   return success();
 }
 
-// [%r, ... =] onnx.node "Op" ["domain"] (%a, %b) version N [outputs N] {attributes}
+// [%r, ... =] onnx.node "Op" [domain "name"] (%a, %b) version N [outputs N] {attributes}
 //   [graph "name" { ... }]... : operand types
 void NodeOp::print(OpAsmPrinter &printer) {
   printer << ' ';
-  if (!getDomain().empty()) {
-    printer.printAttribute(getDomainAttr());
-    printer << " :: ";
-  }
   printer.printAttribute(getOpTypeAttr());
+  if (!getDomain().empty()) {
+    printer << " domain ";
+    printer.printAttribute(getDomainAttr());
+  }
   printer << " (";
   printer.printOperands(getInputs());
   printer << ") version " << getVersion();
@@ -115,11 +115,8 @@ ParseResult NodeOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name, domain = builder.getStringAttr("");
   if (parser.parseAttribute(name))
     return failure();
-  if (succeeded(parser.parseOptionalColon())) {
-    domain = name;
-    if (parser.parseColon() || parser.parseAttribute(name))
-      return failure();
-  }
+  if (succeeded(parser.parseOptionalKeyword("domain")) && parser.parseAttribute(domain))
+    return failure();
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   int64_t version, outputs = 1;
   if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
