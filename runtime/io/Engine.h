@@ -91,7 +91,8 @@ struct Counters {
 /// Moves bytes between files and memory without blocking its caller. One thread
 /// drives an engine and calls everything but `wake`; it need not be the one that
 /// made it or opened files before the first request. Requests complete in any
-/// order. The destructor waits for what is in flight and drops its completions.
+/// order. The destructor waits for what is in flight and drops its completions; it
+/// runs in the driving thread.
 class Engine {
 public:
   virtual ~Engine() = default;
