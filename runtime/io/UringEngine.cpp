@@ -63,6 +63,11 @@ UringEngine::~UringEngine() {
     reap();
     abandon();
   }
+  // The kernel takes a ring down later; files and memory are to be free now.
+  if (fileTable_)
+    io_uring_unregister_files(&ring_);
+  if (!pieces_.empty())
+    io_uring_unregister_buffers(&ring_);
   if (ringExists_)
     io_uring_queue_exit(&ring_);
   if (wakeDescriptor_ >= 0)
