@@ -8,18 +8,29 @@ constexpr unsigned spinsBeforeSleep = 200;
 } // namespace
 
 void Event::finish(uint32_t state) {
-  if (word_.exchange(state, std::memory_order_acq_rel) == awaited)
+  // After the exchange the event may be reset or watched anew, but not before the
+  // one who watches has seen its end.
+  uint32_t before = word_.exchange(state, std::memory_order_acq_rel);
+  if ((before & awaited) != 0)
     futexWakeAll(word_);
+  if ((before & watched) != 0)
+    watcher_->wake();
 }
 
 bool Event::wait() {
   for (unsigned spin = 0; spin < spinsBeforeSleep && isPending(); ++spin)
     pauseWhileSpinning();
-  uint32_t word = pending;
-  word_.compare_exchange_strong(word, awaited, std::memory_order_acquire);
-  while (isPending())
-    futexWait(word_, awaited);
+  while (isPending()) {
+    uint32_t before = word_.fetch_or(awaited, std::memory_order_acq_rel);
+    if ((before & (done | failed)) == 0)
+      futexWait(word_, before | awaited);
+  }
   return isDone();
+}
+
+bool Event::watch(Watcher &watcher) {
+  watcher_ = &watcher;
+  return (word_.fetch_or(watched, std::memory_order_acq_rel) & (done | failed)) == 0;
 }
 
 } // namespace spillway

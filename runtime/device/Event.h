@@ -6,6 +6,14 @@
 
 namespace spillway {
 
+/// Somebody who sleeps elsewhere than on an event.
+class Watcher {
+public:
+  virtual ~Watcher() = default;
+  /// Ends the present sleep, or else the next one. From any thread.
+  virtual void wake() = 0;
+};
+
 /// A word that one side signals or fails and any number wait for. Neither side
 /// takes a lock; a signal without sleepers makes no system call. On a device with
 /// memories of its own the word lies in pinned host memory, so that its streams
@@ -13,28 +21,30 @@ namespace spillway {
 class Event {
 public:
   /// Makes it pending again; no one may wait for it.
-  void reset() { word_.store(pending, std::memory_order_relaxed); }
+  void reset() { word_.store(0, std::memory_order_relaxed); }
 
   void signal() { finish(done); }
   void fail() { finish(failed); }
 
-  bool isPending() const {
-    uint32_t word = word_.load(std::memory_order_acquire);
-    return word == pending || word == awaited;
-  }
+  bool isPending() const { return (word_.load(std::memory_order_acquire) & (done | failed)) == 0; }
   /// What the signalling side wrote before its signal is visible after a true
   /// answer.
-  bool isDone() const { return word_.load(std::memory_order_acquire) == done; }
+  bool isDone() const { return (word_.load(std::memory_order_acquire) & done) != 0; }
 
   /// Blocks while pending; true where it was signalled, false where it failed.
   bool wait();
 
+  /// Has `watcher` woken when it ends; false where it has ended already. One
+  /// watcher an event, which outlives the event's end.
+  bool watch(Watcher &watcher);
+
 private:
-  enum : uint32_t { pending, awaited, done, failed };
+  enum : uint32_t { awaited = 1, watched = 2, done = 4, failed = 8 };
 
   void finish(uint32_t state);
 
-  std::atomic<uint32_t> word_{pending};
+  std::atomic<uint32_t> word_{0};
+  Watcher *watcher_ = nullptr;
 };
 
 } // namespace spillway

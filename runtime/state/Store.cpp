@@ -142,4 +142,14 @@ const StateView *Store::find(std::string_view name) const {
   return found == states_.end() ? nullptr : &*found;
 }
 
+Error damagedChunk(const Store &store, const StateView &state, size_t chunk, uint64_t sum) {
+  uint64_t begin = state.fileOffset + chunk * state.chunkBytes;
+  uint64_t end = std::min(begin + state.chunkBytes,
+                          state.fileOffset + roundUpToBlock(state.type.storedBytes()));
+  return machineError("the state '{}' is damaged: bytes {} to {} of '{}' have the checksum "
+                      "{:016x}; expected {:016x}",
+                      state.type.name, begin, end, store.files()[state.file].path.string(), sum,
+                      state.checksums[chunk]);
+}
+
 } // namespace spillway

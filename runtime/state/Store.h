@@ -52,4 +52,7 @@ private:
   std::vector<StateView> states_;
 };
 
+/// The error of a chunk whose bytes have the checksum `sum`.
+Error damagedChunk(const Store &store, const StateView &state, size_t chunk, uint64_t sum);
+
 } // namespace spillway

@@ -1,4 +1,5 @@
 #include "runtime/base/Checksum.h"
+#include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
 #include "runtime/memory/Arena.h"
 
@@ -38,6 +39,15 @@ TEST(Size, printsTheUnitThatFits) {
   EXPECT_EQ(formatSize(1023), "1023 B");
   EXPECT_EQ(formatSize(96u << 20), "96 MiB");
   EXPECT_EQ(formatSize(3u << 29), "1.50 GiB");
+}
+
+TEST(Nearest, findsWhatWasMeant) {
+  const std::string names[] = {"input_ids", "attention_mask", "logits"};
+  EXPECT_EQ(nearest("inputs_id", names), "input_ids");
+  EXPECT_EQ(nearest("attention-mask", names), "attention_mask");
+  EXPECT_EQ(nearest("xyz", names), "");
+  EXPECT_EQ(didYouMean("logit", names), "; did you mean 'logits'?");
+  EXPECT_EQ(didYouMean("logit", {}), "");
 }
 
 TEST(Checksum, ofPiecesEqualsThatOfTheWhole) {

@@ -1,0 +1,67 @@
+// Runs a step: one dispatch loop a stream over the commands of a checked program.
+#pragma once
+
+#include "runtime/base/Status.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/device/Device.h"
+#include "runtime/executor/Program.h"
+#include "runtime/executor/Recorder.h"
+#include "runtime/io/Engine.h"
+#include "runtime/state/Store.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace spillway {
+
+/// What a program runs on. All outlive the executor.
+struct ExecutorResources {
+  const Program &program;
+  const Store &store;
+  Device &device;
+  Communicator &communicator;
+  /// For the read stream, which uses it alone while a list runs.
+  io::Engine &engine;
+  /// In the order of the program's kernels. Empty: a replay, whose launches do
+  /// nothing.
+  std::span<const KernelFunction> kernels;
+};
+
+/// Owns the arenas and a thread for each stream that the program uses; compute
+/// runs on the caller. Used by one thread at a time. Neither allocates nor takes a
+/// lock while a list runs without error.
+class Executor {
+public:
+  /// Allocates the arenas, opens the files of the states, starts the threads.
+  static Result<std::unique_ptr<Executor>> create(const ExecutorResources &resources);
+  ~Executor();
+
+  /// Run once, before the first step. An error ends every stream and all I/O
+  /// before it is returned; it begins with the label of its command. The executor
+  /// cannot be used after one.
+  Status runPrologue();
+  /// Run as often as wanted, with all inputs in their slices each time: a step may
+  /// overwrite them. Kernel faults and bad indices are user errors; what damaged
+  /// or short files cause are machine errors.
+  Status runStep();
+
+  /// Memory that the host can read and write, valid between runs.
+  std::span<std::byte> bytes(const Slice &slice) const;
+
+  /// Of the last run of each list; parallel to the program's commands.
+  std::span<const CommandTimes> prologueTimes() const;
+  std::span<const CommandTimes> stepTimes() const;
+  const RunTimes &lastPrologue() const;
+  const RunTimes &lastStep() const;
+
+private:
+  class Impl;
+  explicit Executor(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace spillway

@@ -1,0 +1,106 @@
+// The read stream: brings states and their rows from files into arenas. Internal
+// to the executor.
+#pragma once
+
+#include "runtime/executor/CommandList.h"
+#include "runtime/io/Engine.h"
+#include "runtime/memory/Arena.h"
+#include "runtime/state/Store.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace spillway {
+
+class ReadStream {
+public:
+  /// Opens the files of the states and declares `arenas` to the engine, which both
+  /// outlive it as `store` does.
+  static Result<std::unique_ptr<ReadStream>> create(const Store &store, io::Engine &engine,
+                                                    std::span<const std::span<std::byte>> arenas);
+
+  /// Runs the list's commands of the read stream. Returns when all have ended, or
+  /// after an error when nothing is in flight any more.
+  void run(CommandList &list, RunState &state);
+
+private:
+  /// Consecutive bytes of a file on their way into memory: what a Read asks for, or
+  /// a piece for a Lookup. Up to three requests: whole blocks straight to their
+  /// place, and an incomplete block at each end by way of a block of memory here.
+  struct Transfer {
+    uint32_t command = 0;
+    uint32_t state = 0;
+    /// The wanted bytes [begin, end) of the file.
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    /// Where byte `begin` goes; congruent to it modulo a block.
+    std::byte *target = nullptr;
+    uint32_t requestsInFlight = 0;
+    /// Of a lookup's piece: the places in its order that it serves.
+    uint32_t firstPlace = 0;
+    uint32_t lastPlace = 0;
+    uint32_t stagingSlot = 0;
+  };
+
+  enum Part : uint32_t { head, middle, tail, partCount };
+
+  class EngineWatcher final : public Watcher {
+  public:
+    explicit EngineWatcher(io::Engine &engine) : engine_(engine) {}
+    void wake() override { engine_.wake(); }
+
+  private:
+    io::Engine &engine_;
+  };
+
+  ReadStream(const Store &store, io::Engine &engine)
+      : store_(store), engine_(engine), watcher_(engine) {}
+
+  Status initialise(std::span<const std::span<std::byte>> arenas);
+
+  Status pump();
+  /// Begins what can begin now: transfers until there is no room, no command, or
+  /// one whose events are pending. True where all commands have begun.
+  Result<bool> beginTransfers();
+  Status beginCommand(uint32_t index);
+  Status beginLookup(const LookupOperation &lookup, uint32_t index);
+  Status beginPiece(const LookupOperation &lookup, uint32_t index);
+  Status beginTransfer(const Transfer &transfer);
+  Status submit(uint32_t transfer, Part part, uint64_t begin, uint64_t end);
+  std::byte *edgeBlock(uint32_t transfer, Part part) const;
+
+  Status completeRequests(io::TimePoint until);
+  Status completeRequest(const io::Completion &completion);
+  Status completeTransfer(const Transfer &transfer);
+  Status verify(uint32_t state, uint64_t offset, std::span<const std::byte> bytes);
+  void endCommand(uint32_t index);
+  void drain();
+  Error withLabel(Error error, uint32_t index) const;
+
+  const Store &store_;
+  io::Engine &engine_;
+  EngineWatcher watcher_;
+  /// Handles of the store's files.
+  std::vector<int> files_;
+  /// A flag for each chunk of each state: verified since the creation.
+  std::vector<std::vector<bool>> verified_;
+  std::vector<Transfer> transfers_;
+  std::vector<uint32_t> freeTransfers_;
+  /// Two blocks for each transfer.
+  std::optional<Arena> edgeBlocks_;
+  std::vector<io::Completion> completions_;
+
+  /// Of the run in progress.
+  CommandList *list_ = nullptr;
+  RunState *state_ = nullptr;
+  /// The next command in the stream's order.
+  size_t position_ = 0;
+  /// The lookup whose pieces are being begun.
+  std::optional<uint32_t> lookup_;
+};
+
+} // namespace spillway

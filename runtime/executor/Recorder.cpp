@@ -1,0 +1,57 @@
+#include "runtime/executor/Recorder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace spillway {
+
+RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTimes> times,
+                  int64_t begin, int64_t end) {
+  RunTimes sums{.wallNs = end - begin};
+  for (size_t index = 0; index < commands.size(); ++index) {
+    const Command &command = commands[index];
+    if (command.stream != StreamKind::compute)
+      continue;
+    sums.computeNs += times[index].ended - times[index].started;
+    auto last = std::ranges::max_element(command.waits, {},
+                                         [&](uint32_t wait) { return times[wait].ended; });
+    if (last != command.waits.end() && commands[*last].stream == StreamKind::read &&
+        times[*last].ended > times[index].reached)
+      sums.blockedOnIoNs += times[index].started - times[index].reached;
+  }
+  return sums;
+}
+
+void appendTraceEvents(std::string &json, int process, std::string_view name,
+                       std::span<const Command> commands, std::span<const CommandTimes> times,
+                       int64_t origin) {
+  auto append = [&](const nlohmann::json &event) {
+    if (!json.empty())
+      json += ",\n";
+    json += event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  append({{"ph", "M"}, {"pid", process}, {"name", "process_name"}, {"args", {{"name", name}}}});
+  for (size_t stream = 0; stream < streamCount; ++stream)
+    append({{"ph", "M"},
+            {"pid", process},
+            {"tid", stream},
+            {"name", "thread_name"},
+            {"args", {{"name", spillway::name(static_cast<StreamKind>(stream))}}}});
+  constexpr std::string_view kinds[] = {"read", "copy", "launch", "lookup", "all-gather"};
+  for (size_t index = 0; index < commands.size(); ++index) {
+    const Command &command = commands[index];
+    const CommandTimes &time = times[index];
+    append({{"ph", "X"},
+            {"pid", process},
+            {"tid", static_cast<size_t>(command.stream)},
+            {"name", command.label},
+            {"cat", kinds[command.operation.index()]},
+            {"ts", static_cast<double>(time.started - origin) / 1e3},
+            {"dur", static_cast<double>(time.ended - time.started) / 1e3},
+            {"args",
+             {{"command", index},
+              {"waited_us", static_cast<double>(time.started - time.reached) / 1e3}}}});
+  }
+}
+
+} // namespace spillway

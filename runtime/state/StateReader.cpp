@@ -1,0 +1,168 @@
+#include "runtime/state/StateReader.h"
+#include "runtime/base/Checksum.h"
+#include "runtime/memory/Arena.h"
+#include "runtime/state/Panels.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace spillway {
+
+namespace {
+constexpr uint64_t bufferBytes = 8 << 20;
+
+/// One file of the store, open for reading of any bytes of it.
+class OpenFile {
+public:
+  static Result<OpenFile> open(const StoreFile &file, io::Engine &engine) {
+    SPILLWAY_ASSIGN_OR_RETURN(int handle, engine.open(file.path, {}));
+    return OpenFile(file, engine, handle);
+  }
+
+  OpenFile(OpenFile &&other) noexcept
+      : file_(other.file_), engine_(other.engine_), handle_(std::exchange(other.handle_, -1)) {}
+  ~OpenFile() {
+    if (handle_ >= 0)
+      (void)engine_.close(handle_);
+  }
+
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t bytes = 0;
+    /// After `read`: the bytes, until the next one.
+    const std::byte *data = nullptr;
+  };
+
+  /// Reads all ranges at once.
+  Status read(std::span<Range> ranges) {
+    uint64_t total = 0;
+    for (const Range &range : ranges)
+      total += coverOf(range);
+    if (!buffer_ || buffer_->size() < total) {
+      SPILLWAY_ASSIGN_OR_RETURN(buffer_, Arena::allocate(total, {.hugePages = false}));
+    }
+    Status first;
+    std::byte *place = buffer_->data();
+    for (Range &range : ranges) {
+      io::Request request;
+      request.file = handle_;
+      request.offset = range.begin / blockBytes * blockBytes;
+      request.bytes = coverOf(range);
+      request.data = place;
+      if (uint64_t end = request.offset + request.bytes; end > file_.bytes)
+        request.slack = end - file_.bytes;
+      range.data = place + range.begin % blockBytes;
+      place += request.bytes;
+      if (first = engine_.submit(request); !first.ok())
+        break;
+    }
+    std::vector<io::Completion> completions;
+    while (engine_.inFlight() != 0) {
+      completions.clear();
+      SPILLWAY_RETURN_IF_ERROR(engine_.poll(completions, io::forever));
+      for (io::Completion &completion : completions)
+        if (!completion.status.ok() && first.ok())
+          first = std::move(completion.status);
+    }
+    return first;
+  }
+
+private:
+  OpenFile(const StoreFile &file, io::Engine &engine, int handle)
+      : file_(file), engine_(engine), handle_(handle) {}
+
+  static uint64_t coverOf(const Range &range) {
+    return roundUpToBlock(range.begin + range.bytes) - range.begin / blockBytes * blockBytes;
+  }
+
+  const StoreFile &file_;
+  io::Engine &engine_;
+  int handle_;
+  std::optional<Arena> buffer_;
+};
+
+/// Calls `body(offset, bytes)` for consecutive parts of [0, total) of at most
+/// bufferBytes.
+template <typename Body> Status forEachPart(uint64_t total, Body &&body) {
+  for (uint64_t offset = 0; offset < total; offset += bufferBytes)
+    SPILLWAY_RETURN_IF_ERROR(body(offset, std::min(bufferBytes, total - offset)));
+  return {};
+}
+
+/// Panels along the rows: one after the other.
+Status readRowPanels(OpenFile &file, const StateView &state, const TensorSink &sink) {
+  const StateType &type = state.type;
+  std::vector<std::byte> canonical(type.panelWidth * type.rowBytes());
+  for (uint64_t panel = 0; panel < type.panelCount(); ++panel) {
+    OpenFile::Range range{state.fileOffset + panel * type.pieceBytes(), type.pieceBytes()};
+    SPILLWAY_RETURN_IF_ERROR(file.read({&range, 1}));
+    PanelSegment segment =
+        PanelSegment::of(type, panel, static_cast<uint64_t>(type.shape[1]), type.rowBytes());
+    unpack(segment, range.data, canonical.data());
+    SPILLWAY_RETURN_IF_ERROR(sink(std::span(canonical).first(segment.width * type.rowBytes())));
+  }
+  return {};
+}
+
+/// Panels along the columns: some rows of all panels at a time.
+Status readColumnPanels(OpenFile &file, const StateView &state, const TensorSink &sink) {
+  const StateType &type = state.type;
+  uint64_t rows = static_cast<uint64_t>(type.shape[0]), panels = type.panelCount();
+  uint64_t panelRowBytes = type.panelWidth * type.elementBytes();
+  uint64_t rowsAtOnce = std::clamp<uint64_t>(bufferBytes / (panels * panelRowBytes), 1, rows);
+  std::vector<OpenFile::Range> ranges(panels);
+  std::vector<std::byte> canonical;
+  for (uint64_t row = 0; row < rows; row += rowsAtOnce) {
+    uint64_t height = std::min(rowsAtOnce, rows - row);
+    for (uint64_t panel = 0; panel < panels; ++panel)
+      ranges[panel] = {state.fileOffset + panel * type.pieceBytes() + row * panelRowBytes,
+                       height * panelRowBytes};
+    SPILLWAY_RETURN_IF_ERROR(file.read(ranges));
+    canonical.resize(height * type.rowBytes());
+    for (uint64_t panel = 0; panel < panels; ++panel)
+      unpack(PanelSegment::of(type, panel, height, type.rowBytes()), ranges[panel].data,
+             canonical.data() + panel * panelRowBytes);
+    SPILLWAY_RETURN_IF_ERROR(sink(canonical));
+  }
+  return {};
+}
+} // namespace
+
+Status StateReader::verify(const StateView &state) {
+  if (state.checksums.empty())
+    return {};
+  SPILLWAY_ASSIGN_OR_RETURN(OpenFile file, OpenFile::open(store_.files()[state.file], engine_));
+  uint64_t extent = roundUpToBlock(state.type.storedBytes());
+  Checksum sum;
+  for (size_t chunk = 0; chunk < state.checksums.size(); ++chunk) {
+    uint64_t begin = chunk * state.chunkBytes;
+    sum.reset();
+    SPILLWAY_RETURN_IF_ERROR(forEachPart(
+        std::min(state.chunkBytes, extent - begin), [&](uint64_t offset, uint64_t bytes) -> Status {
+          OpenFile::Range range{state.fileOffset + begin + offset, bytes};
+          SPILLWAY_RETURN_IF_ERROR(file.read({&range, 1}));
+          sum.update({range.data, bytes});
+          return {};
+        }));
+    if (sum.value() != state.checksums[chunk])
+      return damagedChunk(store_, state, chunk, sum.value());
+  }
+  return {};
+}
+
+Status StateReader::readCanonical(const StateView &state, const TensorSink &sink) {
+  if (state.type.logicalBytes() == 0)
+    return {};
+  SPILLWAY_ASSIGN_OR_RETURN(OpenFile file, OpenFile::open(store_.files()[state.file], engine_));
+  if (state.type.layout == Layout::panels)
+    return state.type.panelDim == 0 ? readRowPanels(file, state, sink)
+                                    : readColumnPanels(file, state, sink);
+  return forEachPart(state.type.logicalBytes(), [&](uint64_t offset, uint64_t bytes) -> Status {
+    OpenFile::Range range{state.fileOffset + offset, bytes};
+    SPILLWAY_RETURN_IF_ERROR(file.read({&range, 1}));
+    return sink({range.data, bytes});
+  });
+}
+
+} // namespace spillway

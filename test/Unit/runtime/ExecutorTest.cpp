@@ -1,0 +1,447 @@
+#include "test/Unit/runtime/TestBundle.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+using namespace spillway;
+using namespace spillway::test;
+
+namespace {
+
+constexpr uint64_t matrixBytes = 64 * 64 * 4;
+constexpr uint64_t activationBytes = 8 * 64 * 4;
+
+std::vector<float> multiply(const std::vector<float> &x, const std::vector<float> &w) {
+  std::vector<float> y(8 * 64);
+  for (int row = 0; row < 8; ++row)
+    for (int column = 0; column < 64; ++column) {
+      float sum = 0;
+      for (int k = 0; k < 64; ++k)
+        sum = std::fmaf(x[row * 64 + k], w[k * 64 + column], sum);
+      y[row * 64 + column] = sum;
+    }
+  return y;
+}
+
+TestState matrix(unsigned number) {
+  return {{.type = {fmt::format("w{}", number), DataType::f32, {64, 64}, Layout::panels, 1, 16},
+           .chunkBytes = 4096,
+           .link = {}},
+          makeFloats(64 * 64, number + 10)};
+}
+
+constexpr unsigned layers = 6;
+constexpr Slice input{Tier::host, 0, activationBytes};
+constexpr Slice output{Tier::host, 4096, activationBytes};
+
+/// A chain of matrices of which two are in memory at a time, each in two tiles; the
+/// last is followed by an increment. x and y change places after each layer.
+Program makeChain() {
+  Program program;
+  program.threads = 4;
+  program.arenaBytes = {0, 65536};
+  program.kernels = {"test_matmul", "test_increment"};
+  program.inputs = {{"x", DataType::f32, {8, 64}, input}};
+  program.outputs = {{"y", DataType::f32, {8, 64}, output}};
+  Slice activations[2] = {input, output};
+  std::vector<uint32_t> lastUse(2);
+  std::vector<bool> used(2);
+  uint32_t previous = 0;
+  for (uint32_t layer = 0; layer < layers; ++layer) {
+    uint64_t place = 8192 + (layer % 2) * matrixBytes;
+    auto label = fmt::format("w{}", layer);
+    uint32_t reads[2];
+    for (uint32_t tile = 0; tile < 2; ++tile) {
+      Slice half{Tier::host, place + tile * matrixBytes / 2, matrixBytes / 2};
+      reads[tile] = static_cast<uint32_t>(program.step.size());
+      program.step.push_back(
+          {ReadOperation{.state = layer,
+                         .offset = tile * matrixBytes / 2,
+                         .bytes = matrixBytes / 2,
+                         .target = half},
+           StreamKind::read,
+           used[layer % 2] ? std::vector<uint32_t>{lastUse[layer % 2]} : std::vector<uint32_t>{},
+           label});
+    }
+    for (uint32_t tile = 0; tile < 2; ++tile) {
+      Slice half{Tier::host, place + tile * matrixBytes / 2, matrixBytes / 2};
+      LaunchOperation launch;
+      launch.arguments = {
+          {activations[layer % 2], 0}, {half, tile * 2}, {activations[1 - layer % 2], 0}};
+      launch.begin = tile * 2;
+      launch.end = tile * 2 + 2;
+      std::vector<uint32_t> waits = {reads[tile]};
+      if (layer != 0)
+        waits.push_back(previous);
+      previous = static_cast<uint32_t>(program.step.size());
+      program.step.push_back({launch, StreamKind::compute, waits, "multiply by " + label});
+    }
+    lastUse[layer % 2] = previous;
+    used[layer % 2] = true;
+  }
+  LaunchOperation increment;
+  increment.kernel = 1;
+  increment.arguments = {{activations[layers % 2], 0}, {output, 0}};
+  increment.end = 8;
+  increment.scratch = {Tier::host, 8192 + 2 * matrixBytes, 4 * 256};
+  increment.scratchPerThread = 256;
+  program.step.push_back({increment, StreamKind::compute, {previous}, "increment"});
+  return program;
+}
+
+std::vector<TestState> makeChainStates() {
+  std::vector<TestState> states;
+  for (unsigned layer = 0; layer < layers; ++layer)
+    states.push_back(matrix(layer));
+  return states;
+}
+
+std::vector<float> chainResult(const std::vector<float> &x, const std::vector<TestState> &states) {
+  std::vector<float> y = x;
+  for (const TestState &state : states)
+    y = multiply(y, state.values);
+  for (float &value : y)
+    value += 1;
+  return y;
+}
+
+struct ChainCase {
+  io::EngineKind engine;
+  unsigned threads;
+};
+
+class ChainTest : public testing::TestWithParam<ChainCase> {};
+
+TEST_P(ChainTest, streamsWithTheSameBitsEveryTime) {
+  TestBundle bundle;
+  std::vector<TestState> states = makeChainStates();
+  ASSERT_TRUE(bundle.makeStore(states).ok());
+  auto engine = io::makeEngine(GetParam().engine);
+  if (!engine.ok())
+    GTEST_SKIP() << engine.error().message;
+  bundle.engine = std::move(*engine);
+  Status loaded = bundle.load(makeChain(), GetParam().threads);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  ASSERT_TRUE(bundle.executor->runPrologue().ok());
+  for (unsigned round = 0; round < 20; ++round) {
+    std::vector<float> x = makeFloats(8 * 64, round);
+    bundle.write(input, x);
+    Status status = bundle.executor->runStep();
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(bundle.floats(output), chainResult(x, states));
+  }
+  EXPECT_EQ(bundle.engine->counters().readBytes, 20u * plannedReadBytes(bundle.program.step));
+  for (const CommandTimes &times : bundle.executor->stepTimes()) {
+    EXPECT_LE(times.reached, times.started);
+    EXPECT_LE(times.started, times.ended);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, ChainTest,
+                         testing::Values(ChainCase{io::EngineKind::pread, 1},
+                                         ChainCase{io::EngineKind::pread, 2},
+                                         ChainCase{io::EngineKind::pread, 3},
+                                         ChainCase{io::EngineKind::uring, 1},
+                                         ChainCase{io::EngineKind::uring, 4}));
+
+TEST(Executor, aReplayRunsEverythingButTheKernels) {
+  TestBundle bundle;
+  ASSERT_TRUE(bundle.makeStore(makeChainStates()).ok());
+  bundle.replay = true;
+  ASSERT_TRUE(bundle.load(makeChain()).ok());
+  ASSERT_TRUE(bundle.executor->runStep().ok());
+  EXPECT_EQ(bundle.engine->counters().readBytes, plannedReadBytes(bundle.program.step));
+  EXPECT_EQ(bundle.floats(output), std::vector<float>(8 * 64, 0.0f));
+}
+
+TEST(Executor, moreThreadsThanPlannedAreRefused) {
+  TestBundle bundle;
+  ASSERT_TRUE(bundle.makeStore(makeChainStates()).ok());
+  Status status = bundle.load(makeChain(), 5);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::user);
+}
+
+TEST(Executor, aMissingKernelIsNamed) {
+  TestBundle bundle;
+  ASSERT_TRUE(bundle.makeStore(makeChainStates()).ok());
+  Program program = makeChain();
+  program.kernels[1] = "no_such_kernel";
+  Status status = bundle.load(program);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("no_such_kernel"), std::string::npos);
+}
+
+TEST(Executor, aKernelsFaultIsAUserErrorWithItsLabel) {
+  TestBundle bundle;
+  ASSERT_TRUE(bundle.makeStore({}).ok());
+  Program program;
+  program.threads = 2;
+  program.arenaBytes = {0, 4096};
+  program.kernels = {"test_fault"};
+  LaunchOperation launch;
+  launch.end = 8;
+  program.step = {{launch, StreamKind::compute, {}, "/embed/Gather"}};
+  ASSERT_TRUE(bundle.load(program, 2).ok());
+  Status status = bundle.executor->runStep();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::user);
+  EXPECT_EQ(status.error().message, "/embed/Gather: an index is out of the range of its dimension");
+}
+
+TEST(Executor, damagedBytesAreFoundAtTheirFirstRead) {
+  for (unsigned layer : {0u, layers - 1}) {
+    TestBundle bundle;
+    ASSERT_TRUE(bundle.makeStore(makeChainStates()).ok());
+    {
+      std::fstream file(bundle.folder.path() / "states.bin",
+                        std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(static_cast<long>(layer * matrixBytes + 3 * 4096 + 17));
+      file.put('\x5a');
+    }
+    ASSERT_TRUE(bundle.load(makeChain(), 2).ok());
+    Status status = bundle.executor->runStep();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::machine);
+    std::string expected =
+        fmt::format("w{0}: the state 'w{0}' is damaged: bytes {1} to {2}", layer,
+                    layer * matrixBytes + 3 * 4096, layer * matrixBytes + 4 * 4096);
+    EXPECT_NE(status.error().message.find(expected), std::string::npos) << status.error().message;
+  }
+}
+
+TEST(Executor, aFileThatBecameShorterIsAnError) {
+  TestBundle bundle;
+  ASSERT_TRUE(bundle.makeStore(makeChainStates()).ok());
+  ASSERT_TRUE(bundle.load(makeChain(), 2).ok());
+  std::filesystem::resize_file(bundle.folder.path() / "states.bin", 4 * matrixBytes);
+  Status status = bundle.executor->runStep();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::machine);
+  EXPECT_NE(status.error().message.find("w4"), std::string::npos) << status.error().message;
+  EXPECT_FALSE(Store::open(bundle.folder.path()).ok());
+}
+
+// Lookups.
+
+struct LookupCase {
+  const char *name;
+  Layout layout;
+  bool linked;
+  bool fromArena;
+  DataType indexType;
+  /// Pieces that the staging holds.
+  uint64_t slots;
+};
+
+class LookupTest : public testing::TestWithParam<LookupCase> {
+protected:
+  static constexpr int64_t tableRows = 100, tableColumns = 48;
+  static constexpr Slice indices{Tier::host, 0, 0};
+
+  void SetUp() override {
+    const LookupCase &c = GetParam();
+    TestState table{
+        {.type = {"table", DataType::f32, {tableRows, tableColumns}}, .chunkBytes = 0, .link = {}},
+        makeFloats(tableRows * tableColumns, 5)};
+    if (c.layout == Layout::panels) {
+      table.state.type.layout = Layout::panels;
+      table.state.type.panelWidth = 16;
+    }
+    table.state.chunkBytes = chooseChunkBytes(table.state.type, 1);
+    if (c.linked) {
+      std::vector<std::byte> file(777);
+      file.insert(file.end(), asBytes(table.values).begin(), asBytes(table.values).end());
+      writeBytes(bundle.folder.path() / "model.bin", file);
+      table.state.link = {bundle.folder.path() / "model.bin", 777};
+    }
+    values = table.values;
+    Status status = bundle.makeStore({table});
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+
+  Program makeProgram(size_t count) const {
+    const LookupCase &c = GetParam();
+    const StateView &state = bundle.store.states()[0];
+    uint64_t piece = c.linked ? roundUpToBlock(state.type.rowBytes()) + 4096 : state.chunkBytes;
+    Program program;
+    program.arenaBytes = {0, 1 << 20};
+    LookupOperation lookup;
+    lookup.indexType = c.indexType;
+    lookup.indices = {Tier::host, 0, count * byteWidth(c.indexType)};
+    lookup.target = {Tier::host, 65536, count * tableColumns * 4};
+    lookup.fromArena = c.fromArena;
+    if (c.fromArena) {
+      lookup.resident = {Tier::host, 262144, roundUpToBlock(state.type.storedBytes())};
+      program.prologue = {
+          {ReadOperation{
+               .state = 0, .offset = 0, .bytes = lookup.resident.bytes, .target = lookup.resident},
+           StreamKind::read,
+           {},
+           "table"}};
+    } else {
+      lookup.staging = {Tier::host, 524288, c.slots * piece};
+    }
+    program.step = {
+        {lookup, c.fromArena ? StreamKind::compute : StreamKind::read, {}, "/embed/Gather"}};
+    return program;
+  }
+
+  Status run(const std::vector<int64_t> &wanted) {
+    SPILLWAY_RETURN_IF_ERROR(bundle.load(makeProgram(wanted.size())));
+    SPILLWAY_RETURN_IF_ERROR(bundle.executor->runPrologue());
+    const auto &lookup = std::get<LookupOperation>(bundle.program.step[0].operation);
+    if (GetParam().indexType == DataType::i64)
+      bundle.write(lookup.indices, wanted);
+    else
+      bundle.write(lookup.indices, std::vector<int32_t>(wanted.begin(), wanted.end()));
+    return bundle.executor->runStep();
+  }
+
+  TestBundle bundle;
+  std::vector<float> values;
+};
+
+TEST_P(LookupTest, givesTheRows) {
+  std::vector<int64_t> wanted = {5, 99, 0, 5, -1, -100, 17, 16, 15, 5, 63, 64, 42, 98, 31, 32};
+  Status status = run(wanted);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  std::vector<float> rows =
+      bundle.floats(std::get<LookupOperation>(bundle.program.step[0].operation).target);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    int64_t row = wanted[i] < 0 ? wanted[i] + tableRows : wanted[i];
+    for (int64_t j = 0; j < tableColumns; ++j)
+      ASSERT_EQ(rows[i * tableColumns + j], values[row * tableColumns + j]) << i << " " << j;
+  }
+}
+
+TEST_P(LookupTest, readsAPieceOnceForAllItsRows) {
+  if (GetParam().fromArena)
+    GTEST_SKIP();
+  ASSERT_TRUE(run({7, 7, 7, 7}).ok());
+  EXPECT_LE(bundle.engine->counters().readBytes, 2 * bundle.store.states()[0].chunkBytes + 8192);
+}
+
+TEST_P(LookupTest, ofNothingIsNothing) { EXPECT_TRUE(run({}).ok()); }
+
+TEST_P(LookupTest, namesABadIndex) {
+  for (int64_t bad : {int64_t(100), int64_t(-101), int64_t(1) << 30}) {
+    Status status = run({1, 2, bad, 3});
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::user);
+    EXPECT_EQ(status.error().message,
+              fmt::format("/embed/Gather: index {} at position 2 is out of the range of 'table': "
+                          "-100 to 99",
+                          bad));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Places, LookupTest,
+    testing::Values(
+        LookupCase{"rowsInFile", Layout::rowMajor, false, false, DataType::i64, 1},
+        LookupCase{"rowsInFileManySlots", Layout::rowMajor, false, false, DataType::i32, 3},
+        LookupCase{"panelsInFile", Layout::panels, false, false, DataType::i64, 1},
+        LookupCase{"panelsInFileManySlots", Layout::panels, false, false, DataType::i64, 8},
+        LookupCase{"rowsInLinkedFile", Layout::rowMajor, true, false, DataType::i64, 2},
+        LookupCase{"rowsInArena", Layout::rowMajor, false, true, DataType::i32, 0},
+        LookupCase{"panelsInArena", Layout::panels, false, true, DataType::i64, 0}),
+    [](const auto &info) { return info.param.name; });
+
+// Linked files, tiers, ranks.
+
+TEST(Executor, linkedBytesComeFromAnyOffset) {
+  TestBundle bundle;
+  std::vector<float> values = makeFloats(5000, 3);
+  std::vector<std::byte> file(1236);
+  file.insert(file.end(), asBytes(values).begin(), asBytes(values).end());
+  writeBytes(bundle.folder.path() / "model.bin", file);
+  TestState state{{.type = {"l", DataType::f32, {5000}},
+                   .chunkBytes = 0,
+                   .link = NewState::Link{bundle.folder.path() / "model.bin", 1236}},
+                  values};
+  ASSERT_TRUE(bundle.makeStore({state}).ok());
+  const std::pair<uint64_t, uint64_t> parts[] = {{0, 20000},   {0, 4},       {4, 8},
+                                                 {2860, 4096}, {2860, 5000}, {2856, 4100},
+                                                 {19996, 4},   {100, 2760},  {6956, 8192}};
+  for (auto [offset, bytes] : parts) {
+    Program program;
+    program.arenaBytes = {0, 65536};
+    Slice target{Tier::host, 8192 + (1236 + offset) % 4096, bytes};
+    program.step = {{ReadOperation{.state = 0, .offset = offset, .bytes = bytes, .target = target},
+                     StreamKind::read,
+                     {},
+                     "l"}};
+    Status status = bundle.load(program);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    Slice whole{Tier::host, 0, 65536};
+    std::ranges::fill(bundle.executor->bytes(whole), std::byte(0xee));
+    status = bundle.executor->runStep();
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    std::span<std::byte> arena = bundle.executor->bytes(whole);
+    EXPECT_EQ(std::memcmp(arena.data() + target.offset, asBytes(values).data() + offset, bytes), 0)
+        << offset << " " << bytes;
+    EXPECT_EQ(arena[target.offset - 1], std::byte(0xee));
+    EXPECT_EQ(arena[target.offset + bytes], std::byte(0xee));
+  }
+}
+
+TEST(Executor, copiesBetweenTiersOnTheirStreams) {
+  TestBundle bundle;
+  ASSERT_TRUE(bundle.makeStore({}).ok());
+  Program program;
+  program.arenaBytes = {2 << 20, 2 << 20};
+  Slice host{Tier::host, 0, 1 << 20}, device{Tier::device, 4096, 1 << 20},
+      back{Tier::host, 1 << 20, 1 << 20};
+  program.step = {{CopyOperation{host, device}, StreamKind::copyUp, {}, "up"},
+                  {CopyOperation{device, back}, StreamKind::copyDown, {0}, "down"},
+                  {CopyOperation{back, host}, StreamKind::compute, {1}, "within"}};
+  program.threads = 2;
+  ASSERT_TRUE(bundle.load(program, 2).ok());
+  std::vector<float> values = makeFloats(1 << 18, 1);
+  bundle.write(host, values);
+  ASSERT_TRUE(bundle.executor->runStep().ok());
+  EXPECT_EQ(bundle.floats(back), values);
+  EXPECT_EQ(bundle.floats(host), values);
+}
+
+/// Each of two ranks reads half of a matrix; the gathered whole gives the bits of
+/// one rank.
+TEST(Executor, ranksGatherWhatEachHasRead) {
+  Program program;
+  program.ranks = 2;
+  program.arenaBytes = {0, 65536};
+  program.kernels = {"test_matmul"};
+  Slice half{Tier::host, 8192, matrixBytes / 2}, whole{Tier::host, 16384, matrixBytes};
+  LaunchOperation launch;
+  launch.arguments = {{input, 0}, {whole, 0}, {output, 0}};
+  launch.end = 4;
+  program.step = {{ReadOperation{.state = 0, .offset = 0, .bytes = matrixBytes / 2, .target = half},
+                   StreamKind::read,
+                   {},
+                   "w0"},
+                  {AllGatherOperation{half, whole}, StreamKind::communicate, {0}, "gather w0"},
+                  {launch, StreamKind::compute, {1}, "multiply"}};
+  std::vector<float> x = makeFloats(8 * 64, 1);
+  auto ranks = createInProcessCommunicators(2);
+  std::vector<std::jthread> threads;
+  for (auto &rank : ranks)
+    threads.emplace_back([&] {
+      TestBundle bundle;
+      ASSERT_TRUE(bundle.makeStore({matrix(0)}).ok());
+      Status status = bundle.load(program, 1, rank.get(), {.rankStride = matrixBytes / 2});
+      ASSERT_TRUE(status.ok()) << status.error().message;
+      bundle.write(input, x);
+      for (int round = 0; round < 10; ++round) {
+        status = bundle.executor->runStep();
+        ASSERT_TRUE(status.ok()) << status.error().message;
+      }
+      EXPECT_EQ(bundle.floats(output), multiply(x, matrix(0).values));
+      EXPECT_EQ(bundle.engine->counters().readBytes, 10 * matrixBytes / 2);
+    });
+}
+
+} // namespace

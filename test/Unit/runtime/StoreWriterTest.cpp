@@ -1,0 +1,134 @@
+#include "runtime/state/StateReader.h"
+#include "test/Unit/runtime/TestBundle.h"
+
+#include <gtest/gtest.h>
+
+using namespace spillway;
+using namespace spillway::test;
+
+namespace {
+
+class StoreWriterTest : public testing::Test {
+protected:
+  void SetUp() override {
+    auto made = io::makeEngine(io::EngineKind::pread);
+    ASSERT_TRUE(made.ok());
+    engine = std::move(*made);
+  }
+
+  static TestState make(const char *name, std::vector<int64_t> shape, Layout layout = {},
+                        uint32_t dim = 0, uint64_t chunk = 0) {
+    StateType type{name,   DataType::f32, std::move(shape),
+                   layout, dim,           layout == Layout::panels ? 16u : 0u};
+    NewState state{
+        .type = type, .chunkBytes = chunk == 0 ? 0 : chooseChunkBytes(type, chunk), .link = {}};
+    return {state, makeFloats(type.elements(), static_cast<unsigned>(type.elements()))};
+  }
+
+  std::vector<std::byte> readBack(const StateView &state) {
+    std::vector<std::byte> bytes;
+    Status status = StateReader(bundle.store, *engine)
+                        .readCanonical(state, [&](std::span<const std::byte> part) -> Status {
+                          bytes.insert(bytes.end(), part.begin(), part.end());
+                          return {};
+                        });
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return bytes;
+  }
+
+  TestBundle bundle;
+  std::unique_ptr<io::Engine> engine;
+};
+
+TEST_F(StoreWriterTest, whatIsWrittenComesBackInCanonicalOrder) {
+  std::vector<TestState> states = {
+      make("bias", {33}),
+      make("w1", {100, 90}, Layout::panels, 1, 1),
+      make("scalar", {}),
+      make("w0", {90, 100}, Layout::panels, 0, 1),
+      make("empty", {0, 5}),
+      make("emptyPanels", {0, 5}, Layout::panels, 1),
+      make("rows", {300, 70}, Layout::rowMajor, 0, 4096),
+      make("wide", {3, 9000}, Layout::panels, 0),
+      make("tall", {9000, 3}, Layout::panels, 1),
+      make("exact", {32, 32}, Layout::panels, 1, 1),
+  };
+  Status status = bundle.makeStore(states);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  StateReader reader(bundle.store, *engine);
+  for (const TestState &state : states) {
+    const StateView *view = bundle.store.find(state.state.type.name);
+    ASSERT_NE(view, nullptr);
+    Status verified = reader.verify(*view);
+    EXPECT_TRUE(verified.ok()) << verified.error().message;
+    std::span<const std::byte> expected = asBytes(state.values);
+    EXPECT_EQ(readBack(*view), std::vector(expected.begin(), expected.end()))
+        << state.state.type.name;
+  }
+}
+
+TEST_F(StoreWriterTest, everyDamagedByteIsFoundAndNamed) {
+  ASSERT_TRUE(
+      bundle.makeStore({make("a", {1000}), make("w", {64, 64}, Layout::panels, 1, 1)}).ok());
+  auto path = bundle.folder.path() / storeDataName;
+  uint64_t bytes = std::filesystem::file_size(path);
+  StateReader reader(bundle.store, *engine);
+  for (uint64_t offset = 0; offset < bytes; offset += 1021) {
+    auto flip = [&] {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekg(static_cast<long>(offset));
+      char byte = static_cast<char>(file.get() ^ 1);
+      file.seekp(static_cast<long>(offset));
+      file.put(byte);
+    };
+    flip();
+    const StateView &damaged = bundle.store.states()[offset < 4096 ? 0 : 1];
+    Status status = reader.verify(damaged);
+    ASSERT_FALSE(status.ok());
+    uint64_t chunk = offset / 4096 * 4096;
+    EXPECT_NE(status.error().message.find(fmt::format("'{}' is damaged: bytes {} to {}",
+                                                      damaged.type.name, chunk, chunk + 4096)),
+              std::string::npos)
+        << status.error().message;
+    flip();
+  }
+  EXPECT_TRUE(reader.verify(bundle.store.states()[1]).ok());
+}
+
+TEST_F(StoreWriterTest, anErrorOfTheSourceLeavesNoFile) {
+  std::vector<NewState> states = {make("a", {100000}).state};
+  Status status = writeStore(bundle.folder.path(), *engine, states,
+                             [](size_t, uint64_t offset, std::span<std::byte>) -> Status {
+                               return offset == 0 ? Status() : userError("the model is cut off");
+                             },
+                             {.bufferBytes = 4096});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "writing the state 'a': the model is cut off");
+  EXPECT_TRUE(std::filesystem::is_empty(bundle.folder.path()));
+}
+
+TEST_F(StoreWriterTest, moreThanTheDiskHoldsIsRefusedAtOnce) {
+  NewState state = make("a", {1}).state;
+  state.type.shape = {int64_t(1) << 43};
+  Status status = writeStore(bundle.folder.path(), *engine, {&state, 1},
+                             [](size_t, uint64_t, std::span<std::byte>) -> Status {
+                               ADD_FAILURE() << "read before the space was checked";
+                               return {};
+                             });
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::machine);
+  EXPECT_NE(status.error().message.find("need 32 TiB"), std::string::npos)
+      << status.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(bundle.folder.path()));
+}
+
+TEST(ChunkBytes, areWholePiecesAndBlocks) {
+  StateType panels{"w", DataType::f32, {1001, 4096}, Layout::panels, 1, 16};
+  uint64_t chunk = chooseChunkBytes(panels, 1 << 20);
+  EXPECT_EQ(chunk % 4096, 0u);
+  EXPECT_EQ(chunk % panels.pieceBytes(), 0u);
+  StateType small{"b", DataType::f32, {768}};
+  EXPECT_EQ(chooseChunkBytes(small, 1 << 20), 4096u);
+}
+
+} // namespace
