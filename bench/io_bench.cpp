@@ -1,0 +1,140 @@
+// Reads or writes a file through a storage engine and prints what that took.
+#include "runtime/base/Size.h"
+#include "runtime/io/ThrottledEngine.h"
+#include "runtime/memory/Arena.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <sys/resource.h>
+#include <vector>
+
+using namespace spillway;
+using namespace spillway::io;
+
+namespace {
+
+struct Settings {
+  std::string file;
+  std::string engine = "auto";
+  bool writes = false;
+  uint64_t bytes = uint64_t(1) << 30;
+  uint64_t request = 0;
+  double throttle = 0;
+  EngineOptions options;
+};
+
+double processorSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval &time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+Result<std::unique_ptr<Engine>> makeEngineFor(const Settings &settings) {
+  std::optional<EngineKind> kind = engineKindFromName(settings.engine);
+  if (!kind)
+    return userError("'{}' is no engine; expected auto, uring or pread", settings.engine);
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, makeEngine(*kind, settings.options));
+  if (settings.throttle == 0)
+    return engine;
+  return std::unique_ptr<Engine>(std::make_unique<ThrottledEngine>(
+      std::move(engine), Throttle{settings.throttle, settings.throttle}));
+}
+
+/// Keeps twice the depth of requests with the engine, so that it never runs dry.
+Status transfer(Engine &engine, const Settings &settings, int file, std::byte *memory) {
+  uint64_t requestBytes = settings.request ? settings.request : settings.options.blockBytes;
+  uint64_t window = uint64_t(2) * settings.options.depth;
+  std::vector<uint64_t> places;
+  for (uint64_t place = window; place > 0; --place)
+    places.push_back(place - 1);
+  std::vector<Completion> completions;
+  uint64_t offset = 0;
+  while (offset < settings.bytes || engine.inFlight() != 0) {
+    for (; offset < settings.bytes && !places.empty(); offset += requestBytes) {
+      uint64_t place = places.back();
+      places.pop_back();
+      SPILLWAY_RETURN_IF_ERROR(
+          engine.submit({settings.writes ? Request::write : Request::read, file, offset,
+                         memory + place * requestBytes,
+                         std::min(requestBytes, settings.bytes - offset), 0, place}));
+    }
+    SPILLWAY_RETURN_IF_ERROR(engine.poll(completions, forever));
+    for (Completion &completion : completions) {
+      if (!completion.status.ok())
+        return std::move(completion.status);
+      places.push_back(completion.tag);
+    }
+    completions.clear();
+  }
+  return {};
+}
+
+Status measure(const Settings &settings) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, makeEngineFor(settings));
+  uint64_t requestBytes = settings.request ? settings.request : settings.options.blockBytes;
+  SPILLWAY_ASSIGN_OR_RETURN(
+      Arena arena, Arena::allocate(2 * settings.options.depth * requestBytes, {.prefault = true}));
+  std::span<std::byte> bytes = arena.bytes();
+  SPILLWAY_RETURN_IF_ERROR(engine->registerMemory({&bytes, 1}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      int file,
+      engine->open(settings.file, {.access = settings.writes ? Access::keep : Access::read}));
+
+  double processorStart = processorSeconds();
+  TimePoint start = Clock::now();
+  SPILLWAY_RETURN_IF_ERROR(transfer(*engine, settings, file, arena.data()));
+  double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  double processor = processorSeconds() - processorStart;
+
+  Counters counters = engine->counters();
+  double gigabytes = static_cast<double>(settings.bytes) * 1e-9;
+  fmt::print("engine={} direction={} GB/s={:.3f} cpu_ms/GB={:.2f} in_flight/depth={:.3f}",
+             settings.engine, settings.writes ? "write" : "read", gigabytes / seconds,
+             processor * 1e3 / gigabytes,
+             static_cast<double>(counters.blockNs) / static_cast<double>(counters.busyNs) /
+                 settings.options.depth);
+  if (settings.throttle > 0)
+    fmt::print(" of_throttle={:.4f}", gigabytes * 1e9 / seconds / settings.throttle);
+  fmt::print("\n");
+  return {};
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Settings settings;
+  std::string bytes = "1GiB", block = "1MiB", request, throttle;
+  CLI::App app("Measures a storage engine on a file");
+  app.add_option("file", settings.file, "The file; for --write it is made or overwritten")
+      ->required();
+  app.add_option("--engine", settings.engine, "auto, uring or pread");
+  app.add_flag("--write", settings.writes, "Write instead of read");
+  app.add_option("--bytes", bytes, "Bytes to transfer");
+  app.add_option("--block", block, "Bytes of one transfer");
+  app.add_option("--request", request, "Bytes of one request (default: a block)");
+  app.add_option("--depth", settings.options.depth, "Blocks in flight");
+  app.add_option("--throttle", throttle, "Bytes per second");
+  CLI11_PARSE(app, argc, argv);
+
+  auto run = [&]() -> Status {
+    SPILLWAY_ASSIGN_OR_RETURN(settings.bytes, parseSize(bytes));
+    SPILLWAY_ASSIGN_OR_RETURN(settings.options.blockBytes, parseSize(block));
+    if (!request.empty()) {
+      SPILLWAY_ASSIGN_OR_RETURN(settings.request, parseSize(request));
+    }
+    if (!throttle.empty()) {
+      SPILLWAY_ASSIGN_OR_RETURN(uint64_t rate, parseSize(throttle));
+      settings.throttle = static_cast<double>(rate);
+    }
+    return measure(settings);
+  };
+  Status status = run();
+  if (status.ok())
+    return 0;
+  fmt::print(stderr, "io_bench: {}\n", status.error().message);
+  return static_cast<int>(status.error().kind);
+}
