@@ -32,6 +32,7 @@ def NN_ReshapeOp : NN_PureOp<"reshape"> {
   let arguments = (ins NN_Tensor:$operand);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -54,6 +55,7 @@ def NN_BroadcastOp : NN_PureOp<"broadcast"> {
   let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -68,6 +70,7 @@ def NN_TransposeOp : NN_PureOp<"transpose"> {
   let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$perm);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand `perm` $perm attr-dict `:` type($operand) `->` type($result)";
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -224,6 +227,7 @@ def NN_MatmulOp : NN_PureOp<"matmul"> {
     $lhs (`transpose` $transpose_lhs^)? `,` $rhs (`transpose` $transpose_rhs^)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getM();

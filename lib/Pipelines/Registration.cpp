@@ -3,6 +3,7 @@
 #include "dialects/NN/NN.h"
 #include "dialects/Onnx/Onnx.h"
 #include "dialects/Zero/Zero.h"
+#include "spillway/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,4 +18,7 @@ void spillway::registerDialects(DialectRegistry &registry) {
   nn::registerExternalModels(registry);
 }
 
-void spillway::registerPasses() { registerTransformsPasses(); }
+void spillway::registerPasses() {
+  registerTransformsPasses();
+  registerSpillwayTransformsPasses();
+}

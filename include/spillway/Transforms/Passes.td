@@ -1,0 +1,54 @@
+#ifndef SPILLWAY_TRANSFORMS_PASSES
+#define SPILLWAY_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def NNFuseAttentionPass : Pass<"nn-fuse-attention", "::mlir::func::FuncOp"> {
+  let summary = "Recognises softmax(q k^T * scale + mask) v";
+  let description = [{
+    Rewrites the chains that exporters write for scaled dot-product attention into `nn.attention`, so
+    that the scores are never held as a whole: scale on the scores or split over query and
+    key, as multiplication or division; an additive or boolean mask; a guard that turns the
+    NaN of fully masked rows into zero; a key transposed as a matrix or by its permutation;
+    heads of the key and value repeated by broadcasts (grouped-query).
+
+    Needs: canonical form. Leaves: operations.
+  }];
+  let dependentDialects = ["::spillway::nn::NNDialect"];
+}
+
+def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "Stores each weight in the order in which its kernel reads it";
+  let description = [{
+    A state of rank 2 that is the right operand of a matmul is stored in panels along the
+    result's columns. One layout a state: where several matmuls disagree, the one that
+    computes most decides.
+
+    Needs: canonical form (transposes of weights folded into the matmuls).
+    Leaves: `layout` on the states.
+  }];
+}
+
+def NNFormKernelsPass : Pass<"nn-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Outlines what is computed in one go into kernels";
+  let description = [{
+    Walks each function from its results up. An operation joins the kernel of its users where all
+    of them are in one and pulling its elements there costs no more than storing them; else it is the root
+    of a kernel of its own. A kernel has at most one anchor (matmul, attention, softmax, norm, reduction, scan),
+    which sets its schedule; what follows it at the same index is its epilogue. Reshapes that join no
+    kernel stay between the calls, where they name the same bytes.
+    Equal kernels become one symbol.
+
+    Needs: layouts. Leaves: the form *kernels* (see the nn dialect), which it verifies.
+  }];
+  let options = [
+    Option<"maxOperations", "max-operations", "int64_t", "64", "Operations of one kernel at most">,
+  ];
+  let statistics = [
+    Statistic<"numCalls", "calls", "Calls of kernels">,
+    Statistic<"numKernels", "kernels", "Different kernels">,
+  ];
+  let dependentDialects = ["::spillway::nn::NNDialect"];
+}
+
+#endif

@@ -1,0 +1,307 @@
+#include "spillway/Transforms/Passes.h"
+
+#include "dialects/Zero/Zero.h"
+#include "spillway/Conversion/NNToVector/KernelSpace.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+namespace spillway {
+#define GEN_PASS_DEF_NNFORMKERNELSPASS
+#include "spillway/Transforms/Passes.h.inc"
+} // namespace spillway
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+/// Pulling an element again costs this much at most (in flops) before it is
+/// cheaper to store it and load it again.
+constexpr double cheapFlops = 8;
+
+/// The schedule that an operation imposes on its kernel, if it is an anchor.
+std::optional<nn::Schedule> anchorSchedule(Operation *op) {
+  if (isa<nn::MatmulOp>(op))
+    return nn::Schedule::gemm;
+  if (isa<nn::AttentionOp>(op))
+    return nn::Schedule::attention;
+  if (isa<nn::ReduceOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp>(op))
+    return nn::Schedule::row;
+  if (isa<nn::CumsumOp>(op))
+    return nn::Schedule::scan;
+  return std::nullopt;
+}
+
+/// Anchors whose operands must lie in memory.
+bool readsMemory(Operation *op) { return isa<nn::MatmulOp, nn::AttentionOp>(op); }
+
+bool isSplat(Operation *op) {
+  SplatElementsAttr splat;
+  return matchPattern(op, m_Constant(&splat));
+}
+
+/// Operations that stay in the function: they give bytes that are there already.
+bool isSource(Operation *op) {
+  return isa<zero::UseOp, zero::LookupOp>(op) || (isa<arith::ConstantOp>(op) && !isSplat(op));
+}
+
+/// Free to compute again in every kernel that reads it.
+bool isRepeatable(Operation *op) {
+  return (isa<nn::IotaOp>(op) || isSplat(op)) && llvm::none_of(op->getUsers(), readsMemory);
+}
+
+bool isElementwise(Operation *op) { return op->hasTrait<OpTrait::Elementwise>(); }
+
+/// A reshape that leaves the last dimension alone: an anchor's epilogue can go
+/// through it with the same vectors.
+bool keepsLastDimension(nn::ReshapeOp reshape) {
+  auto from = reshape.getOperand().getType(), to = reshape.getResult().getType();
+  return from.getRank() && to.getRank() && from.getShape().back() == to.getShape().back();
+}
+
+double elements(Value value) {
+  return static_cast<double>(cast<RankedTensorType>(value.getType()).getNumElements());
+}
+
+/// What becomes one kernel.
+struct Group {
+  Operation *root = nullptr;
+  Operation *anchor = nullptr;
+  llvm::SmallSetVector<Operation *, 16> members;
+};
+
+/// Divides the operations of one block into groups, from the last to the first.
+class Grouping {
+public:
+  Grouping(Block &block, int64_t maxOperations) : maxOperations(maxOperations) {
+    for (Operation &op : llvm::reverse(block.without_terminator()))
+      place(&op);
+  }
+
+  /// In the order of their roots in the block, last first.
+  ArrayRef<std::unique_ptr<Group>> getGroups() const { return groups; }
+
+private:
+  void place(Operation *op) {
+    if (isSource(op) || isRepeatable(op) || op->use_empty())
+      return;
+    if (Group *group = groupOfAllUsers(op); group && canJoin(op, *group)) {
+      join(op, *group);
+      return;
+    }
+    if (isa<nn::ReshapeOp>(op))
+      return;
+    groups.push_back(std::make_unique<Group>());
+    groups.back()->root = op;
+    join(op, *groups.back());
+  }
+
+  void join(Operation *op, Group &group) {
+    group.members.insert(op);
+    groupOf[op] = &group;
+    if (anchorSchedule(op))
+      group.anchor = op;
+  }
+
+  /// The one group that holds every user of `op`, or null.
+  Group *groupOfAllUsers(Operation *op) const {
+    Group *common = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Group *group = groupOf.lookup(user);
+      if (!group || (common && common != group))
+        return nullptr;
+      common = group;
+    }
+    return common;
+  }
+
+  bool canJoin(Operation *op, const Group &group) const {
+    if (static_cast<int64_t>(group.members.size()) >= maxOperations)
+      return false;
+    if (anchorSchedule(op))
+      return !group.anchor && isEpilogue(op, group);
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(op); reshape && !isWorthPulling(reshape))
+      return false;
+    return llvm::all_of(op->getUsers(), [&](Operation *user) { return canPull(op, user); });
+  }
+
+  /// Whether `user` may ask for elements of `op` one by one.
+  static bool canPull(Operation *op, Operation *user) {
+    if (readsMemory(user))
+      return false;
+    double flops = 0;
+    if (auto cost = dyn_cast<nn::CostOpInterface>(op))
+      flops = cost.getFlops() / std::max(1.0, elements(op->getResult(0)));
+    bool repeats =
+        anchorSchedule(user) || elements(user->getResult(0)) > elements(op->getResult(0));
+    return flops <= cheapFlops || !repeats;
+  }
+
+  /// A reshape is free between kernels; inside one it costs index arithmetic, which
+  /// pays where the operation before it then needs no kernel of its own.
+  static bool isWorthPulling(nn::ReshapeOp reshape) {
+    Operation *producer = reshape.getOperand().getDefiningOp();
+    if (!producer || isSource(producer) || !producer->hasOneUse())
+      return false;
+    return !anchorSchedule(producer) || keepsLastDimension(reshape);
+  }
+
+  /// Whether everything between `anchor` and the root happens at one index.
+  static bool isEpilogue(Operation *anchor, const Group &group) {
+    SmallVector<Operation *> worklist(anchor->getUsers());
+    while (!worklist.empty()) {
+      Operation *op = worklist.pop_back_val();
+      auto reshape = dyn_cast<nn::ReshapeOp>(op);
+      if (!isElementwise(op) && !(reshape && keepsLastDimension(reshape)))
+        return false;
+      if (op != group.root)
+        llvm::append_range(worklist, op->getUsers());
+    }
+    return true;
+  }
+
+  int64_t maxOperations;
+  SmallVector<std::unique_ptr<Group>> groups;
+  llvm::DenseMap<Operation *, Group *> groupOf;
+};
+
+/// Makes kernels of groups and calls of kernels, equal kernels once.
+class Outliner {
+public:
+  explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
+
+  void outline(const Group &group) {
+    SmallVector<Operation *> members(group.members.begin(), group.members.end());
+    llvm::sort(members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+
+    llvm::SmallSetVector<Value, 8> inputs;
+    llvm::SmallSetVector<Operation *, 4> repeated;
+    for (Operation *op : members)
+      for (Value operand : op->getOperands()) {
+        Operation *definition = operand.getDefiningOp();
+        if (definition && group.members.contains(definition))
+          continue;
+        if (definition && isRepeatable(definition))
+          repeated.insert(definition);
+        else
+          inputs.insert(operand);
+      }
+
+    nn::KernelOp kernel = build(group, members, inputs.getArrayRef(), repeated.getArrayRef());
+    OpBuilder builder(group.root);
+    Location location = group.anchor ? group.anchor->getLoc() : group.root->getLoc();
+    auto call = nn::CallOp::create(builder, location, group.root->getResultTypes(),
+                                   FlatSymbolRefAttr::get(kernel), inputs.getArrayRef(),
+                                   ValueRange(), nullptr);
+    group.root->replaceAllUsesWith(call.getOutputs());
+    for (Operation *op : llvm::reverse(members))
+      op->erase();
+    ++numCalls;
+  }
+
+  int64_t numCalls = 0;
+  int64_t numKernels = 0;
+
+private:
+  nn::KernelOp build(const Group &group, ArrayRef<Operation *> members, ArrayRef<Value> inputs,
+                     ArrayRef<Operation *> repeated) {
+    OpBuilder builder(module.getContext());
+    Location location = builder.getUnknownLoc();
+    nn::Schedule schedule = group.anchor ? *anchorSchedule(group.anchor) : nn::Schedule::map;
+    auto type = builder.getFunctionType(TypeRange(inputs), group.root->getResultTypes());
+    std::string stem = ("nn_" + nn::stringifySchedule(schedule)).str();
+    auto kernel = nn::KernelOp::create(builder, location, stem, type, schedule, /*units=*/1,
+                                       /*scratch=*/0, nullptr, nullptr, nullptr);
+    Block *body = builder.createBlock(&kernel.getBody(), {}, TypeRange(inputs),
+                                      SmallVector<Location>(inputs.size(), location));
+    IRMapping mapping;
+    mapping.map(inputs, body->getArguments());
+    for (Operation *op : llvm::concat<Operation *const>(repeated, members))
+      builder.clone(*op, mapping)->setLoc(location);
+    nn::YieldOp::create(builder, location, mapping.lookup(group.root->getResult(0)));
+
+    for (auto [i, input] : llvm::enumerate(inputs))
+      markWeight(kernel, i, input);
+    KernelSpace space = kernelSpace(kernel);
+    kernel.setUnits(space.units);
+    kernel.setScratch(space.scratchBytes);
+    return unique(kernel);
+  }
+
+  /// Layout of an argument that is a whole state, and whether its tiles can stand
+  /// for it.
+  void markWeight(nn::KernelOp kernel, int64_t index, Value input) {
+    auto use = input.getDefiningOp<zero::UseOp>();
+    if (!use)
+      return;
+    nn::PanelsAttr layout = symbols.lookup<zero::StateOp>(use.getState()).getLayoutAttr();
+    if (!layout)
+      return;
+    kernel.setArgAttr(index, nn::layoutAttrName, layout);
+    BlockArgument argument = kernel.getArgument(index);
+    auto matmul = argument.hasOneUse() ? dyn_cast<nn::MatmulOp>(*argument.user_begin()) : nullptr;
+    if (matmul && matmul.getRhs() == argument &&
+        layout.getDim() == (matmul.getTransposeRhs() ? 0 : 1))
+      kernel.setArgAttr(index, nn::tiledAttrName, UnitAttr::get(module.getContext()));
+  }
+
+  /// The kernel of the module that equals `kernel`, which is then dropped.
+  nn::KernelOp unique(nn::KernelOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    kernel->print(stream, OpPrintingFlags().useLocalScope().printGenericOpForm());
+    nn::KernelOp &known = kernels[text];
+    if (known) {
+      kernel->erase();
+      return known;
+    }
+    known = kernel;
+    symbols.insert(kernel);
+    ++numKernels;
+    return kernel;
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::StringMap<nn::KernelOp> kernels;
+};
+
+/// Closes the phase: what the next one relies on.
+LogicalResult verifyKernelForm(func::FuncOp function) {
+  bool valid = true;
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (!isa<nn::CallOp, nn::ReshapeOp, zero::UseOp, zero::LookupOp, arith::ConstantOp>(op)) {
+      emitError(op.getLoc()) << "'" << op.getName() << "' is left outside of every kernel";
+      valid = false;
+    }
+  return success(valid);
+}
+
+void eraseUnused(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+    if (op.use_empty())
+      op.erase();
+}
+
+struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {
+  using NNFormKernelsPassBase::NNFormKernelsPassBase;
+
+  void runOnOperation() override {
+    Outliner outliner(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      Block &body = function.getBody().front();
+      eraseUnused(body);
+      Grouping grouping(body, maxOperations);
+      for (const std::unique_ptr<Group> &group : llvm::reverse(grouping.getGroups()))
+        outliner.outline(*group);
+      eraseUnused(body);
+      if (failed(verifyKernelForm(function)))
+        return signalPassFailure();
+    }
+    numCalls += outliner.numCalls;
+    numKernels += outliner.numKernels;
+  }
+};
+
+} // namespace
