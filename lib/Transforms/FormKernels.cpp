@@ -171,7 +171,7 @@ class Outliner {
 public:
   explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
 
-  void outline(const Group &group) {
+  LogicalResult outline(const Group &group) {
     SmallVector<Operation *> members(group.members.begin(), group.members.end());
     llvm::sort(members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 
@@ -188,44 +188,51 @@ public:
           inputs.insert(operand);
       }
 
-    nn::KernelOp kernel = build(group, members, inputs.getArrayRef(), repeated.getArrayRef());
+    FailureOr<nn::KernelOp> kernel =
+        build(group, members, inputs.getArrayRef(), repeated.getArrayRef());
+    if (failed(kernel))
+      return failure();
     OpBuilder builder(group.root);
     Location location = group.anchor ? group.anchor->getLoc() : group.root->getLoc();
     auto call = nn::CallOp::create(builder, location, group.root->getResultTypes(),
-                                   FlatSymbolRefAttr::get(kernel), inputs.getArrayRef(),
+                                   FlatSymbolRefAttr::get(*kernel), inputs.getArrayRef(),
                                    ValueRange(), nullptr);
     group.root->replaceAllUsesWith(call.getOutputs());
     for (Operation *op : llvm::reverse(members))
       op->erase();
     ++numCalls;
+    return success();
   }
 
   int64_t numCalls = 0;
   int64_t numKernels = 0;
 
 private:
-  nn::KernelOp build(const Group &group, ArrayRef<Operation *> members, ArrayRef<Value> inputs,
-                     ArrayRef<Operation *> repeated) {
+  FailureOr<nn::KernelOp> build(const Group &group, ArrayRef<Operation *> members,
+                                ArrayRef<Value> inputs, ArrayRef<Operation *> repeated) {
     OpBuilder builder(module.getContext());
-    Location location = builder.getUnknownLoc();
+    Location location = group.root->getLoc();
     nn::Schedule schedule = group.anchor ? *anchorSchedule(group.anchor) : nn::Schedule::map;
     auto type = builder.getFunctionType(TypeRange(inputs), group.root->getResultTypes());
     std::string stem = ("nn_" + nn::stringifySchedule(schedule)).str();
     auto kernel = nn::KernelOp::create(builder, location, stem, type, schedule, /*units=*/1,
-                                       /*scratch=*/0, nullptr, nullptr, nullptr);
+                                       /*scratch=*/0, nullptr, nullptr, nullptr, nullptr);
     Block *body = builder.createBlock(&kernel.getBody(), {}, TypeRange(inputs),
                                       SmallVector<Location>(inputs.size(), location));
     IRMapping mapping;
     mapping.map(inputs, body->getArguments());
     for (Operation *op : llvm::concat<Operation *const>(repeated, members))
-      builder.clone(*op, mapping)->setLoc(location);
+      builder.clone(*op, mapping);
     nn::YieldOp::create(builder, location, mapping.lookup(group.root->getResult(0)));
 
     for (auto [i, input] : llvm::enumerate(inputs))
       markWeight(kernel, i, input);
-    KernelSpace space = kernelSpace(kernel);
-    kernel.setUnits(space.units);
-    kernel.setScratch(space.scratchBytes);
+    FailureOr<kernels::KernelSpace> space = kernels::kernelSpace(kernel);
+    if (failed(space))
+      return failure();
+    kernel.setUnits(space->units);
+    kernel.setScratch(space->scratch);
+    kernel.setCostAttr(nn::costOf(kernel));
     return unique(kernel);
   }
 
@@ -294,7 +301,8 @@ struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {
       eraseUnused(body);
       Grouping grouping(body, maxOperations);
       for (const std::unique_ptr<Group> &group : llvm::reverse(grouping.getGroups()))
-        outliner.outline(*group);
+        if (failed(outliner.outline(*group)))
+          return signalPassFailure();
       eraseUnused(body);
       if (failed(verifyKernelForm(function)))
         return signalPassFailure();
