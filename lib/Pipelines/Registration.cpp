@@ -20,5 +20,6 @@ void spillway::registerDialects(DialectRegistry &registry) {
 
 void spillway::registerPasses() {
   registerTransformsPasses();
-  registerSpillwayTransformsPasses();
+  registerNNFuseAttentionPass();
+  registerNNAssignLayoutsPass();
 }

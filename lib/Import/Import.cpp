@@ -1,0 +1,508 @@
+#include "spillway/Import/Import.h"
+
+#include "lib/Import/NodeOrder.h"
+#include "lib/Import/Tensors.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::onnx;
+
+namespace {
+
+constexpr int64_t oldestIrVersion = 3;
+constexpr int64_t oldestOpset = 7;
+/// Local functions in local functions, at most.
+constexpr size_t maxCallDepth = 64;
+
+/// Names of one graph, subgraph or function body; a subgraph sees those around it.
+struct Scope {
+  const Scope *outer = nullptr;
+  llvm::StringMap<Value> values;
+
+  Value lookup(StringRef name) const {
+    for (const Scope *scope = this; scope; scope = scope->outer)
+      if (auto found = scope->values.find(name); found != scope->values.end())
+        return found->second;
+    return {};
+  }
+};
+
+/// What nodes are read under: the opsets of the model or of a function, and the
+/// attributes that a call of the function gave.
+struct Context {
+  llvm::StringMap<int64_t> opsets;
+  llvm::StringMap<AttributeMessage> arguments;
+  /// Names of the calls around, for locations.
+  std::string prefix;
+};
+
+std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
+  return (domain + "\n" + name + "\n" + overload).str();
+}
+
+/// The default domain has two spellings.
+StringRef canonicalDomain(StringRef domain) { return domain == "ai.onnx" ? "" : domain; }
+
+class Importer {
+public:
+  Importer(const SourceFile &file, MLIRContext *context)
+      : file(file), builder(context),
+        modelLocation(NameLoc::get(builder.getStringAttr(file.path.string()))) {}
+
+  OwningOpRef<ModuleOp> import(const ModelMessage &model) {
+    if (model.irVersion < oldestIrVersion) {
+      emitError(modelLocation) << "IR version " << model.irVersion << "; the oldest that is read is "
+                               << oldestIrVersion;
+      return {};
+    }
+    module = ModuleOp::create(builder, modelLocation);
+    (*module)->setAttr(irVersionAttrName, builder.getI64IntegerAttr(model.irVersion));
+    FailureOr<llvm::StringMap<int64_t>> opsets = readOpsets(model.opsets);
+    if (failed(opsets))
+      return {};
+    for (const FunctionMessage &function : model.functions)
+      functions.try_emplace(
+          functionKey(canonicalDomain(function.domain), function.name, function.overload), &function);
+    symbols.emplace(*module);
+    Context context{*opsets, {}, ""};
+    if (failed(importMainGraph(*model.graph, context)))
+      return {};
+    return std::move(module);
+  }
+
+private:
+  FailureOr<llvm::StringMap<int64_t>> readOpsets(ArrayRef<OpsetMessage> messages) {
+    llvm::StringMap<int64_t> opsets;
+    for (const OpsetMessage &opset : messages)
+      opsets[canonicalDomain(opset.domain)] = opset.version;
+    if (auto found = opsets.find(""); found != opsets.end() && found->second < oldestOpset)
+      return emitError(modelLocation) << "opset " << found->second << "; the oldest that is read is "
+                                      << oldestOpset;
+    return opsets;
+  }
+
+  Location nodeLocation(const NodeMessage &node, const Context &context) {
+    std::string name = context.prefix;
+    if (!node.name.empty())
+      name += node.name;
+    else
+      name += (node.opType + (node.outputs.empty() ? "" : " of '" + node.outputs.front() + "'")).str();
+    return NameLoc::get(builder.getStringAttr(name));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Initializers
+  //===--------------------------------------------------------------------===//
+
+  InitializerOp addInitializer(StringRef name, const ImportedTensor &tensor, Location location) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(mainGraph);
+    auto initializer = InitializerOp::create(builder, location, symbolName(name),
+                                             builder.getStringAttr(name), tensor.type, tensor.value);
+    symbols->insert(initializer);
+    return initializer;
+  }
+
+  /// Characters that a bare symbol may have.
+  static std::string symbolName(StringRef name) {
+    std::string symbol = "w_";
+    for (char c : name)
+      symbol += llvm::isAlnum(c) || c == '.' || c == '_' ? c : '_';
+    return symbol;
+  }
+
+  Value use(InitializerOp initializer) {
+    return UseOp::create(builder, initializer.getLoc(), cast<RankedTensorType>(initializer.getType()),
+                         initializer.getSymName());
+  }
+
+  LogicalResult importInitializers(const GraphMessage &graph, Scope &scope) {
+    auto add = [&](StringRef name, FailureOr<ImportedTensor> tensor, Location location) {
+      if (failed(tensor))
+        return failure();
+      if (scope.values.contains(name))
+        return LogicalResult(emitError(location) << "a second initializer of this name");
+      scope.values[name] = use(addInitializer(name, *tensor, location));
+      return success();
+    };
+    for (const TensorMessage &tensor : graph.initializers) {
+      Location location = initializerLocation(tensor.name);
+      if (failed(add(tensor.name, importTensor(tensor, file, location), location)))
+        return failure();
+    }
+    for (const SparseTensorMessage &tensor : graph.sparseInitializers) {
+      Location location = initializerLocation(tensor.values.name);
+      if (failed(add(tensor.values.name, importSparseTensor(tensor, file, location), location)))
+        return failure();
+    }
+    return success();
+  }
+
+  Location initializerLocation(StringRef name) {
+    return NameLoc::get(builder.getStringAttr("initializer '" + name + "'"));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Graphs
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult importMainGraph(const GraphMessage &graph, const Context &context) {
+    llvm::StringSet<> initializers;
+    for (const TensorMessage &tensor : graph.initializers)
+      initializers.insert(tensor.name);
+    for (const SparseTensorMessage &tensor : graph.sparseInitializers)
+      initializers.insert(tensor.values.name);
+
+    SmallVector<Attribute> inputs, dims, outputs;
+    SmallVector<Type> types;
+    for (const ValueInfoMessage &input : graph.inputs) {
+      if (initializers.contains(input.name))
+        continue;
+      FailureOr<RankedTensorType> type = inputType(input);
+      if (failed(type))
+        return failure();
+      SmallVector<Attribute> names;
+      for (const DimMessage &dim : *input.shape)
+        names.push_back(builder.getStringAttr(dim.size ? "" : dim.name));
+      inputs.push_back(builder.getStringAttr(input.name));
+      dims.push_back(builder.getArrayAttr(names));
+      types.push_back(*type);
+    }
+    for (const ValueInfoMessage &output : graph.outputs)
+      outputs.push_back(builder.getStringAttr(output.name));
+
+    builder.setInsertionPointToEnd(module->getBody());
+    mainGraph = GraphOp::create(builder, modelLocation, builder.getStringAttr(graph.name),
+                                builder.getArrayAttr(inputs), builder.getArrayAttr(dims),
+                                builder.getArrayAttr(outputs));
+    Block *body = builder.createBlock(&mainGraph.getBody(), {}, types,
+                                      SmallVector<Location>(types.size(), modelLocation));
+    Scope scope;
+    for (auto [name, argument] : llvm::zip_equal(inputs, body->getArguments()))
+      if (!scope.values.try_emplace(cast<StringAttr>(name).getValue(), argument).second)
+        return emitError(modelLocation) << "a second input named " << name;
+    return importBody(graph, scope, context);
+  }
+
+  FailureOr<RankedTensorType> inputType(const ValueInfoMessage &input) {
+    Location location = NameLoc::get(builder.getStringAttr("input '" + input.name + "'"));
+    if (!input.isTensor)
+      return emitError(location) << "is no tensor; only tensors can be inputs";
+    Type element = elementType(input.dataType, builder.getContext());
+    if (!element)
+      return emitError(location) << "tensors of " << dataTypeName(input.dataType)
+                                 << " are not supported";
+    if (!input.shape)
+      return emitError(location) << "has no shape; its rank must be known";
+    SmallVector<int64_t> shape;
+    for (const DimMessage &dim : *input.shape) {
+      if (dim.size && *dim.size < 0 && dim.name.empty())
+        return emitError(location) << "dimension of size " << *dim.size;
+      shape.push_back(dim.size ? *dim.size : ShapedType::kDynamic);
+    }
+    return RankedTensorType::get(shape, element);
+  }
+
+  /// Initializers, nodes and the return of a graph whose inputs are in `scope`.
+  LogicalResult importBody(const GraphMessage &graph, Scope &scope, const Context &context) {
+    if (failed(importInitializers(graph, scope)) || failed(importNodes(graph.nodes, scope, context)))
+      return failure();
+    SmallVector<Value> results;
+    for (const ValueInfoMessage &output : graph.outputs) {
+      Value value = scope.lookup(output.name);
+      if (!value)
+        return emitError(modelLocation) << "output '" << output.name
+                                        << "' is computed by no node";
+      results.push_back(value);
+    }
+    ReturnOp::create(builder, modelLocation, results);
+    return success();
+  }
+
+  LogicalResult importNodes(ArrayRef<NodeMessage> nodes, Scope &scope, const Context &context) {
+    size_t nodeOnCycle = 0;
+    FailureOr<std::vector<size_t>> order = orderNodes(nodes, nodeOnCycle);
+    if (failed(order))
+      return emitError(nodeLocation(nodes[nodeOnCycle], context))
+             << "depends on its own output";
+    for (size_t i : *order)
+      if (failed(importNode(nodes[i], scope, context)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult importSubgraph(const GraphMessage &graph, Region &region, const Scope &outer,
+                               const Context &context) {
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Type> types(graph.inputs.size(), ValueType::get(builder.getContext()));
+    Block *body = builder.createBlock(&region, {}, types,
+                                      SmallVector<Location>(types.size(), modelLocation));
+    Scope scope{&outer, {}};
+    for (auto [input, argument] : llvm::zip_equal(graph.inputs, body->getArguments()))
+      scope.values[input.name] = argument;
+    return importBody(graph, scope, context);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Nodes
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult define(StringRef name, Value value, Scope &scope, Location location) {
+    if (name.empty())
+      return success();
+    if (!scope.values.try_emplace(name, value).second)
+      return emitError(location) << "defines '" << name << "' a second time";
+    return success();
+  }
+
+  Value none(Location location) {
+    return NoneOp::create(builder, location, onnx::NoneType::get(builder.getContext()));
+  }
+
+  FailureOr<SmallVector<Value>> operands(const NodeMessage &node, const Scope &scope,
+                                         Location location) {
+    SmallVector<Value> values;
+    for (StringRef input : node.inputs) {
+      Value value = input.empty() ? none(location) : scope.lookup(input);
+      if (!value)
+        return emitError(location) << "reads '" << input
+                                   << "', which no node, input or initializer defines";
+      values.push_back(value);
+    }
+    return values;
+  }
+
+  /// The attribute itself, or what the call of the function around gave for it; null
+  /// where it gave nothing.
+  static const AttributeMessage *resolve(const AttributeMessage &attribute,
+                                         const Context &context) {
+    if (attribute.referredName.empty())
+      return &attribute;
+    auto found = context.arguments.find(attribute.referredName);
+    return found == context.arguments.end() ? nullptr : &found->second;
+  }
+
+  LogicalResult importNode(const NodeMessage &node, Scope &scope, const Context &context) {
+    Location location = nodeLocation(node, context);
+    StringRef domain = canonicalDomain(node.domain);
+    if (auto function = functions.find(functionKey(domain, node.opType, node.overload));
+        function != functions.end())
+      return inlineFunction(*function->second, node, scope, context, location);
+    if (domain.empty() && node.opType == "Constant")
+      return importConstant(node, scope, context, location);
+
+    auto opset = context.opsets.find(domain);
+    if (opset == context.opsets.end())
+      return emitError(location) << "uses operator " << node.opType << " of domain '" << domain
+                                 << "', for which the model states no opset";
+    FailureOr<SmallVector<Value>> inputs = operands(node, scope, location);
+    if (failed(inputs))
+      return failure();
+
+    SmallVector<NamedAttribute> fields;
+    SmallVector<Attribute> graphNames;
+    SmallVector<const GraphMessage *> graphs;
+    for (const AttributeMessage &formal : node.attributes) {
+      const AttributeMessage *attribute = resolve(formal, context);
+      if (!attribute)
+        continue;
+      for (const std::shared_ptr<GraphMessage> &graph : attribute->graphs) {
+        graphNames.push_back(builder.getStringAttr(formal.name));
+        graphs.push_back(graph.get());
+      }
+      if (!attribute->graphs.empty())
+        continue;
+      FailureOr<Attribute> value = importAttribute(*attribute, location);
+      if (failed(value))
+        return failure();
+      fields.push_back(builder.getNamedAttr(formal.name, *value));
+    }
+
+    // Outputs that are left out at the end are no outputs.
+    ArrayRef<StringRef> outputs = node.outputs;
+    while (!outputs.empty() && outputs.back().empty())
+      outputs = outputs.drop_back();
+    SmallVector<Type> types(outputs.size(), ValueType::get(builder.getContext()));
+    auto op = NodeOp::create(builder, location, types, builder.getStringAttr(node.opType), *inputs,
+                             builder.getStringAttr(domain),
+                             builder.getI64IntegerAttr(opset->second),
+                             builder.getDictionaryAttr(fields), builder.getArrayAttr(graphNames),
+                             graphs.size());
+    for (auto [graph, region] : llvm::zip_equal(graphs, op.getBodies()))
+      if (failed(importSubgraph(*graph, region, scope, context)))
+        return failure();
+    for (auto [name, result] : llvm::zip_equal(outputs, op.getOutputs()))
+      if (failed(define(name, result, scope, location)))
+        return failure();
+    return success();
+  }
+
+  /// Constants of every form are initializers.
+  LogicalResult importConstant(const NodeMessage &node, Scope &scope, const Context &context,
+                               Location location) {
+    if (node.outputs.size() != 1 || node.attributes.size() != 1)
+      return emitError(location) << "a Constant needs one output and one value";
+    const AttributeMessage *attribute = resolve(node.attributes.front(), context);
+    if (!attribute)
+      return emitError(location) << "refers to an attribute that its call does not give";
+    FailureOr<ImportedTensor> tensor = constantTensor(*attribute, location);
+    if (failed(tensor))
+      return failure();
+    StringRef name = node.outputs.front();
+    return define(name, use(addInitializer(context.prefix + name.str(), *tensor, location)), scope,
+                  location);
+  }
+
+  FailureOr<ImportedTensor> constantTensor(const AttributeMessage &attribute, Location location) {
+    if (attribute.tensors.size() == 1)
+      return importTensor(attribute.tensors.front(), file, location);
+    if (attribute.sparseTensors.size() == 1)
+      return importSparseTensor(attribute.sparseTensors.front(), file, location);
+    auto scalar = [&](Type element) { return RankedTensorType::get({}, element); };
+    auto vector = [&](size_t size, Type element) {
+      return RankedTensorType::get(static_cast<int64_t>(size), element);
+    };
+    enum { floatType = 1, intType = 2, floatsType = 6, intsType = 7 };
+    switch (attribute.type) {
+    case floatType: {
+      RankedTensorType type = scalar(builder.getF32Type());
+      return ImportedTensor{type, DenseElementsAttr::get(type, attribute.f)};
+    }
+    case intType: {
+      RankedTensorType type = scalar(builder.getI64Type());
+      return ImportedTensor{type, DenseElementsAttr::get(type, attribute.i)};
+    }
+    case floatsType: {
+      RankedTensorType type = vector(attribute.floats.size(), builder.getF32Type());
+      return ImportedTensor{type, DenseElementsAttr::get(type, ArrayRef<float>(attribute.floats))};
+    }
+    case intsType: {
+      RankedTensorType type = vector(attribute.ints.size(), builder.getI64Type());
+      return ImportedTensor{type, DenseElementsAttr::get(type, ArrayRef<int64_t>(attribute.ints))};
+    }
+    default:
+      return emitError(location) << "constant '" << attribute.name
+                                 << "' has a value that is not supported (strings?)";
+    }
+  }
+
+  FailureOr<Attribute> importAttribute(const AttributeMessage &attribute, Location location) {
+    enum Kind { floatType = 1, intType, stringType, tensorType, graphType, floatsType, intsType, stringsType };
+    switch (attribute.type) {
+    case floatType:
+      return Attribute(builder.getF32FloatAttr(attribute.f));
+    case intType:
+      return Attribute(builder.getI64IntegerAttr(attribute.i));
+    case stringType:
+      return Attribute(builder.getStringAttr(attribute.s));
+    case floatsType:
+      return Attribute(builder.getDenseF32ArrayAttr(attribute.floats));
+    case intsType:
+      return Attribute(builder.getDenseI64ArrayAttr(attribute.ints));
+    case stringsType:
+      return Attribute(builder.getStrArrayAttr(attribute.strings));
+    case tensorType: {
+      if (attribute.tensors.size() != 1)
+        break;
+      FailureOr<ImportedTensor> tensor = importTensor(attribute.tensors.front(), file, location);
+      if (failed(tensor))
+        return failure();
+      if (isa<ElementsAttr>(tensor->value))
+        return tensor->value;
+      return Attribute(builder.getArrayAttr({TypeAttr::get(tensor->type), tensor->value}));
+    }
+    default:
+      break;
+    }
+    return emitError(location) << "attribute '" << attribute.name << "' has type "
+                               << attribute.type << ", which is not supported";
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Local functions
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult inlineFunction(const FunctionMessage &function, const NodeMessage &call,
+                               Scope &scope, const Context &outer, Location location) {
+    if (llvm::is_contained(callStack, &function))
+      return emitError(location) << "calls local function '" << function.name
+                                 << "', which calls itself";
+    if (callStack.size() >= maxCallDepth)
+      return emitError(location) << "local functions call each other more than " << maxCallDepth
+                                 << " deep";
+    if (call.inputs.size() > function.inputs.size() ||
+        call.outputs.size() > function.outputs.size())
+      return emitError(location) << "gives local function '" << function.name
+                                 << "' more inputs or outputs than it has";
+    FailureOr<SmallVector<Value>> inputs = operands(call, scope, location);
+    FailureOr<llvm::StringMap<int64_t>> opsets = readOpsets(function.opsets);
+    if (failed(inputs) || failed(opsets))
+      return failure();
+
+    Context context{*opsets, {}, outer.prefix};
+    context.prefix += (call.name.empty() ? function.name : call.name).str() + "/";
+    for (const AttributeMessage &attribute : function.attributeDefaults)
+      context.arguments[attribute.name] = attribute;
+    for (const AttributeMessage &attribute : call.attributes)
+      if (const AttributeMessage *value = resolve(attribute, outer))
+        context.arguments[attribute.name] = *value;
+
+    Scope body;
+    for (auto [i, name] : llvm::enumerate(function.inputs))
+      body.values[name] = i < inputs->size() ? (*inputs)[i] : none(location);
+    callStack.push_back(&function);
+    LogicalResult nodes = importNodes(function.nodes, body, context);
+    callStack.pop_back();
+    if (failed(nodes))
+      return failure();
+    for (auto [formal, actual] : llvm::zip(function.outputs, call.outputs)) {
+      Value value = body.lookup(formal);
+      if (!value)
+        return emitError(location) << "local function '" << function.name
+                                   << "' does not compute its output '" << formal << "'";
+      if (failed(define(actual, value, scope, location)))
+        return failure();
+    }
+    return success();
+  }
+
+  const SourceFile &file;
+  OpBuilder builder;
+  Location modelLocation;
+  OwningOpRef<ModuleOp> module;
+  std::optional<SymbolTable> symbols;
+  GraphOp mainGraph;
+  llvm::StringMap<const FunctionMessage *> functions;
+  SmallVector<const FunctionMessage *> callStack;
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> spillway::importOnnx(StringRef path, MLIRContext &context) {
+  context.loadDialect<OnnxDialect>();
+  Location location = NameLoc::get(StringAttr::get(&context, path));
+  // Mapped, whatever its size: only the pages that are read count.
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    emitError(location) << "cannot open the model: " << buffer.getError().message();
+    return {};
+  }
+  StringRef text = (*buffer)->getBuffer();
+  SourceFile file{path.str(),
+                  {reinterpret_cast<const std::byte *>(text.data()), text.size()}};
+  std::string error;
+  FailureOr<ModelMessage> model = readModel(file.bytes, error);
+  if (failed(model)) {
+    emitError(location) << "is no valid ONNX model: " << error;
+    return {};
+  }
+  return Importer(file, &context).import(*model);
+}
