@@ -140,8 +140,9 @@ enum class EngineKind : uint8_t {
 std::optional<EngineKind> engineKindFromName(std::string_view name);
 
 struct EngineOptions {
-  /// Bytes of one transfer, a multiple of `directAlignment`.
-  uint64_t blockBytes = 1 << 20;
+  /// Bytes of one transfer, a multiple of `directAlignment`. Processor time per byte falls
+  /// with it (1, 2, 4 MiB: 12, 5, 3 ms per GB), and so does what small requests overlap.
+  uint64_t blockBytes = 2 << 20;
   /// Blocks with the system at a time.
   unsigned depth = 16;
   /// Threads of the pread engine.
