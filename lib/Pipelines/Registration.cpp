@@ -3,6 +3,8 @@
 #include "dialects/NN/NN.h"
 #include "dialects/Onnx/Onnx.h"
 #include "dialects/Zero/Zero.h"
+#include "spillway/Conversion/NNToVector/LegalizeNumbers.h"
+#include "spillway/Conversion/NNToVector/NNToVector.h"
 #include "spillway/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,10 +18,13 @@ void spillway::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, nn::NNDialect,
                   onnx::OnnxDialect, zero::ZeroDialect>();
   nn::registerExternalModels(registry);
+  kernels::registerElementModels(registry);
 }
 
 void spillway::registerPasses() {
   registerTransformsPasses();
+  kernels::registerNNToVectorPass();
+  kernels::registerLegalizeNumbersPass();
   registerNNFuseAttentionPass();
   registerNNAssignLayoutsPass();
 }

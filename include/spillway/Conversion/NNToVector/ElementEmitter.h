@@ -18,17 +18,20 @@ namespace spillway::kernels {
 /// vector<lanes x element>. With one lane all values are scalars.
 class ElementEmitter {
 public:
-  /// `mask` (vector<lanes x i1>, none for all) says which lanes are active; lane 0 must be.
-  /// Inactive lanes are not loaded or stored, what they compute is unspecified.
-  ElementEmitter(KernelBuilder &kernel, int64_t lanes, mlir::Value mask = {});
-  /// For a block nested in the one of `outer`, with its lanes, mask, bindings and values.
+  /// The first `active` lanes are active, at least one. The others are not loaded or
+  /// stored, what they compute is unspecified.
+  ElementEmitter(KernelBuilder &kernel, int64_t lanes, int64_t active);
+  ElementEmitter(KernelBuilder &kernel, int64_t lanes) : ElementEmitter(kernel, lanes, lanes) {}
+  /// For a block nested in the one of `outer`, with its lanes, bindings and values.
   explicit ElementEmitter(ElementEmitter &outer);
 
   KernelBuilder &kernel() { return kernel_; }
   mlir::ImplicitLocOpBuilder &builder() { return kernel_.builder(); }
   IndexMath &indices() { return indices_; }
   int64_t lanes() const { return indices_.lanes(); }
-  mlir::Value mask() const { return mask_; }
+  bool allActive() const { return indices_.active() == lanes(); }
+  /// The active lanes as a constant vector<lanes x i1>.
+  mlir::Value mask();
 
   using Source =
       std::function<mlir::Value(ElementEmitter &emitter, llvm::ArrayRef<LaneIndex> index)>;
@@ -79,7 +82,6 @@ private:
 
   KernelBuilder &kernel_;
   IndexMath indices_;
-  mlir::Value mask_;
   ElementEmitter *outer_ = nullptr;
   unsigned depth_ = 0;
   llvm::DenseMap<mlir::Value, Source> sources_;

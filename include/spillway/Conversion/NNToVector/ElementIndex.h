@@ -31,8 +31,8 @@ struct ScalarIndex {
 };
 
 /// The position of each lane along one dimension: lane l lies at base + l * stride, or,
-/// with `offsets` (vector<lanes x index>), at base + offsets[l]. Lane 0 is always
-/// active, and the positions of active lanes are those of elements.
+/// with `offsets` (vector<lanes x index>), at base + offsets[l]. The positions of active
+/// lanes are those of elements; lane 0 is always active.
 struct LaneIndex {
   ScalarIndex base;
   int64_t stride = 0;
@@ -42,7 +42,7 @@ struct LaneIndex {
   unsigned part = 0;
 
   LaneIndex() = default;
-  explicit LaneIndex(int64_t constant) : base{{}, constant} {}
+  explicit LaneIndex(int64_t constant, int64_t stride = 0) : base{{}, constant}, stride(stride) {}
   explicit LaneIndex(mlir::Value value, int64_t stride = 0) : base{value, 0}, stride(stride) {}
   bool operator==(const LaneIndex &) const = default;
 };
@@ -60,10 +60,12 @@ struct IndexSplit {
 /// variables decide vanish.
 class IndexMath {
 public:
-  IndexMath(KernelBuilder &kernel, int64_t lanes, IndexMath *outer = nullptr)
-      : kernel_(kernel), lanes_(lanes), outer_(outer) {}
+  /// The first `active` of `lanes` lanes are active.
+  IndexMath(KernelBuilder &kernel, int64_t lanes, int64_t active, IndexMath *outer = nullptr)
+      : kernel_(kernel), lanes_(lanes), active_(active), outer_(outer) {}
 
   int64_t lanes() const { return lanes_; }
+  int64_t active() const { return active_; }
 
   /// True where all lanes lie at one place in all dimensions.
   bool isUniform(llvm::ArrayRef<LaneIndex> index);
@@ -100,13 +102,15 @@ private:
   ScalarIndex multiplyScalar(const ScalarIndex &lhs, int64_t rhs);
   ScalarIndex divideScalar(const ScalarIndex &index, int64_t by);
   ScalarIndex remainderScalar(const ScalarIndex &index, int64_t by);
+  /// Whether base .. base + span certainly holds no multiple of `by` but base itself.
+  bool staysInBlock(const ScalarIndex &base, int64_t span, int64_t by) const;
   std::pair<LaneIndex, LaneIndex> divideLanes(const LaneIndex &index, int64_t by);
   mlir::Value laneConstant(llvm::function_ref<int64_t(int64_t lane)> value);
   mlir::Value constantLike(mlir::Type type, int64_t value);
   LaneIndex splitRange(const IndexSplit &split, unsigned first, unsigned last);
 
   KernelBuilder &kernel_;
-  int64_t lanes_;
+  int64_t lanes_, active_;
   IndexMath *outer_;
   llvm::DenseMap<Key, mlir::Value> values_;
 };

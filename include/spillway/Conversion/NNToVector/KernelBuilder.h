@@ -26,23 +26,23 @@ public:
   /// Makes the empty function at the insertion point of `builder`, in a module.
   KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, mlir::OpBuilder &builder);
 
-  nn::KernelOp kernel() const { return kernel_; }
+  nn::KernelOp kernel() { return kernel_; }
   /// The body of the kernel.
-  mlir::Block &body() const { return kernel_.getBody().front(); }
-  nn::YieldOp yield() const;
+  mlir::Block &body() { return kernel_.getBody().front(); }
+  nn::YieldOp yield();
   const CpuTarget &target() const { return target_; }
-  mlir::func::FuncOp function() const { return function_; }
+  mlir::func::FuncOp function() { return function_; }
   /// Inserts into the function; schedules and emitters all share it.
   mlir::ImplicitLocOpBuilder &builder() { return builder_; }
 
   /// The range of units to compute.
-  mlir::Value begin() const { return function_.getArgument(1); }
-  mlir::Value end() const { return function_.getArgument(2); }
+  mlir::Value begin() { return function_.getArgument(1); }
+  mlir::Value end() { return function_.getArgument(2); }
 
   /// Operand `i` of the kernel as a memref of its elements in stored order (rank 1).
   /// A panel-packed one has its padding.
-  mlir::Value argument(unsigned i) const { return memrefs_[i]; }
-  mlir::Value result(unsigned i) const { return memrefs_[kernel_.getNumArguments() + i]; }
+  mlir::Value argument(unsigned i) { return memrefs_[i]; }
+  mlir::Value result(unsigned i) { return memrefs_[kernel_.getNumArguments() + i]; }
   /// The unit whose part of argument `i` comes first (KernelArgument::origin).
   mlir::Value origin(unsigned i);
   /// Says that the panels of argument `i` begin with panel `first` (an index; panel 0

@@ -19,11 +19,8 @@ public:
 };
 
 const KernelSchedule &mapSchedule();
-const KernelSchedule &rowSchedule();
-const KernelSchedule &gemmSchedule();
-const KernelSchedule &attentionSchedule();
-const KernelSchedule &scanSchedule();
 
-const KernelSchedule &kernelSchedule(nn::Schedule schedule);
+/// The one of an nn.schedule; null where it has no code generation.
+const KernelSchedule *kernelSchedule(nn::Schedule schedule);
 
 } // namespace spillway::kernels

@@ -1,0 +1,37 @@
+#include "spillway/Conversion/NNToVector/KernelSchedule.h"
+
+#include "spillway/Conversion/NNToVector/KernelBuilder.h"
+#include "spillway/Conversion/NNToVector/NNToVector.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::kernels;
+
+const KernelSchedule *kernels::kernelSchedule(nn::Schedule schedule) {
+  switch (schedule) {
+  case nn::Schedule::map:
+    return &mapSchedule();
+  default:
+    return nullptr;
+  }
+}
+
+FailureOr<KernelSpace> kernels::kernelSpace(nn::KernelOp kernel) {
+  if (const KernelSchedule *schedule = kernelSchedule(kernel.getSchedule()))
+    return schedule->space(kernel);
+  return kernel.emitOpError("has a schedule without code generation: ")
+         << stringifySchedule(kernel.getSchedule());
+}
+
+FailureOr<func::FuncOp> kernels::emitKernel(nn::KernelOp kernel, const CpuTarget &target,
+                                            OpBuilder &builder) {
+  if (failed(kernelSpace(kernel)))
+    return failure();
+  KernelBuilder code(kernel, target, builder);
+  if (failed(kernelSchedule(kernel.getSchedule())->emit(code))) {
+    code.function().erase();
+    return failure();
+  }
+  code.finish();
+  return code.function();
+}

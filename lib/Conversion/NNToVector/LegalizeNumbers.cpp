@@ -1,0 +1,242 @@
+#include "spillway/Conversion/NNToVector/LegalizeNumbers.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+bool isSmallFloat(Type type) { return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(type)); }
+
+/// `element` in the shape of `like`.
+Type shaped(Type like, Type element) {
+  auto vector = dyn_cast<VectorType>(like);
+  return vector ? VectorType::get(vector.getShape(), element) : element;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions of small floats
+//===----------------------------------------------------------------------===//
+
+class Numbers {
+public:
+  explicit Numbers(Operation *op) : b(op->getLoc(), op) {}
+
+  Value integer(Type type, int64_t value) {
+    TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(b, attr);
+  }
+
+  /// bf16, f16 or f32 to f32 or f64. Exact.
+  Value extend(Value value, Type to) {
+    Type from = value.getType();
+    if (getElementTypeOrSelf(from).isBF16()) {
+      Type half = shaped(from, b.getI16Type()), word = shaped(from, b.getI32Type());
+      Value bits = arith::ExtUIOp::create(b, word, arith::BitcastOp::create(b, half, value));
+      value = arith::BitcastOp::create(b, shaped(from, b.getF32Type()),
+                                       arith::ShLIOp::create(b, bits, integer(word, 16)));
+    }
+    return value.getType() == to ? value : arith::ExtFOp::create(b, to, value);
+  }
+
+  /// f32 or f64 to bf16 or f16, rounded once to nearest even.
+  Value truncate(Value value, Type to) {
+    if (getElementTypeOrSelf(value.getType()).isF64())
+      value = roundToOdd(value);
+    if (!getElementTypeOrSelf(to).isBF16())
+      return arith::TruncFOp::create(b, to, value);
+    Type word = shaped(to, b.getI32Type()), half = shaped(to, b.getI16Type());
+    Value bits = arith::BitcastOp::create(b, word, value);
+    Value high = arith::ShRUIOp::create(b, bits, integer(word, 16));
+    Value odd = arith::AndIOp::create(b, high, integer(word, 1));
+    Value bias = arith::AddIOp::create(b, odd, integer(word, 0x7fff));
+    Value rounded = arith::ShRUIOp::create(b, arith::AddIOp::create(b, bits, bias),
+                                           integer(word, 16));
+    Value quiet = arith::OrIOp::create(b, high, integer(word, 0x40));
+    Value nan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
+    Value chosen = arith::SelectOp::create(b, nan, quiet, rounded);
+    return arith::BitcastOp::create(b, to, arith::TruncIOp::create(b, half, chosen));
+  }
+
+  ImplicitLocOpBuilder b;
+
+private:
+  /// f64 to f32 such that rounding once more to a shorter type gives what rounding once
+  /// would have given: inexact results get an odd mantissa.
+  Value roundToOdd(Value value) {
+    Type wide = value.getType(), word = shaped(wide, b.getI32Type());
+    Type single = shaped(wide, b.getF32Type());
+    Value nearest = arith::TruncFOp::create(b, single, value);
+    Value back = arith::ExtFOp::create(b, wide, nearest);
+    Value away = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                       math::AbsFOp::create(b, back),
+                                       math::AbsFOp::create(b, value));
+    Value bits = arith::BitcastOp::create(b, word, nearest);
+    Value towardsZero = arith::SelectOp::create(
+        b, away, arith::SubIOp::create(b, bits, integer(word, 1)), bits);
+    Value odd = arith::OrIOp::create(b, towardsZero, integer(word, 1));
+    Value inexact = arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, back, value);
+    return arith::BitcastOp::create(b, single,
+                                    arith::SelectOp::create(b, inexact, odd, bits));
+  }
+};
+
+void replace(Operation *op, Value value) {
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+}
+
+/// Computes an operation on f16 or bf16 in f32 (conversions of integers to bf16 in f64, which holds
+/// them).
+void widen(Operation *op) {
+  Numbers numbers(op);
+  Type result = op->getResult(0).getType();
+  if (isa<arith::ExtFOp>(op))
+    return replace(op, numbers.extend(op->getOperand(0), result));
+  if (isa<arith::TruncFOp>(op)) {
+    Value value = op->getOperand(0);
+    if (isSmallFloat(value.getType()))
+      value = numbers.extend(value, shaped(result, numbers.b.getF32Type()));
+    return replace(op, numbers.truncate(value, result));
+  }
+  bool fromInteger = isa<arith::SIToFPOp, arith::UIToFPOp>(op);
+  Type wide = fromInteger && getElementTypeOrSelf(result).isBF16()
+                  ? Type(numbers.b.getF64Type())
+                  : Type(numbers.b.getF32Type());
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isSmallFloat(operand.getType())
+                           ? numbers.extend(operand, shaped(operand.getType(), wide))
+                           : operand);
+  Type computed = isSmallFloat(result) ? shaped(result, wide) : result;
+  Operation *clone = Operation::create(op->getLoc(), op->getName(), TypeRange(computed), operands,
+                                       op->getDiscardableAttrDictionary(),
+                                       op->getPropertiesStorage(), BlockRange(), 0u);
+  Value value = numbers.b.insert(clone)->getResult(0);
+  replace(op, computed == result ? value : numbers.truncate(value, result));
+}
+
+bool movesBits(Operation *op) {
+  return isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp, arith::NegFOp, math::AbsFOp,
+             math::CopySignOp>(op);
+}
+
+bool computesSmallFloats(Operation *op) {
+  return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && !movesBits(op) &&
+         (llvm::any_of(op->getOperandTypes(), isSmallFloat) ||
+          isSmallFloat(op->getResult(0).getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Integer division
+//===----------------------------------------------------------------------===//
+
+bool isDivision(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
+             arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
+}
+
+/// Quotient and remainder towards zero that trap for no operands.
+std::pair<Value, Value> divideSafely(Numbers &numbers, Value lhs, Value rhs, bool isSigned) {
+  ImplicitLocOpBuilder &b = numbers.b;
+  Type type = lhs.getType();
+  Value zero = numbers.integer(type, 0), one = numbers.integer(type, 1);
+  APInt divisor;
+  bool constant = matchPattern(rhs, m_ConstantInt(&divisor));
+  auto is = [&](int64_t value) -> Value {
+    if (constant && divisor != APInt(divisor.getBitWidth(), value, /*isSigned=*/true,
+                                     /*implicitTrunc=*/true))
+      return {};
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rhs, numbers.integer(type, value));
+  };
+  Value byZero = is(0), byMinusOne = isSigned ? is(-1) : Value();
+  Value safe = rhs;
+  for (Value special : {byZero, byMinusOne})
+    if (special)
+      safe = arith::SelectOp::create(b, special, one, safe);
+  Value quotient = isSigned ? arith::DivSIOp::create(b, lhs, safe).getResult()
+                            : arith::DivUIOp::create(b, lhs, safe).getResult();
+  Value remainder = isSigned ? arith::RemSIOp::create(b, lhs, safe).getResult()
+                             : arith::RemUIOp::create(b, lhs, safe).getResult();
+  if (byMinusOne)
+    quotient =
+        arith::SelectOp::create(b, byMinusOne, arith::SubIOp::create(b, zero, lhs), quotient);
+  if (byZero)
+    quotient = arith::SelectOp::create(b, byZero, zero, quotient);
+  return {quotient, remainder};
+}
+
+void makeSafe(Operation *op) {
+  Numbers numbers(op);
+  ImplicitLocOpBuilder &b = numbers.b;
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  bool isSigned = !isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op);
+  auto [quotient, remainder] = divideSafely(numbers, lhs, rhs, isSigned);
+  if (isa<arith::DivSIOp, arith::DivUIOp>(op))
+    return replace(op, quotient);
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return replace(op, remainder);
+
+  // Rounding away from zero where the exact quotient has that sign.
+  Type type = lhs.getType();
+  Value zero = numbers.integer(type, 0);
+  Value inexact = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, remainder, zero);
+  Value adjust = inexact;
+  if (isSigned) {
+    Value signs = arith::XOrIOp::create(b, remainder, rhs);
+    auto predicate =
+        isa<arith::FloorDivSIOp>(op) ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge;
+    adjust = arith::AndIOp::create(b, inexact, arith::CmpIOp::create(b, predicate, signs, zero));
+  }
+  int64_t step = isa<arith::FloorDivSIOp>(op) ? -1 : 1;
+  Value moved = arith::AddIOp::create(b, quotient, numbers.integer(type, step));
+  replace(op, arith::SelectOp::create(b, adjust, moved, quotient));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct LegalizeNumbers : PassWrapper<LegalizeNumbers, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LegalizeNumbers)
+
+  StringRef getArgument() const override { return "legalize-numbers"; }
+  StringRef getDescription() const override {
+    return "Rewrites arithmetic that needs a library or traps";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect>();
+  }
+
+  void runOnOperation() override {
+    rewrite(computesSmallFloats, widen);
+    rewrite(isDivision, makeSafe);
+  }
+
+private:
+  void rewrite(function_ref<bool(Operation *)> applies, function_ref<void(Operation *)> rewrite) {
+    SmallVector<Operation *> found;
+    getOperation().walk([&](Operation *op) {
+      if (applies(op))
+        found.push_back(op);
+    });
+    for (Operation *op : found)
+      rewrite(op);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> kernels::createLegalizeNumbersPass() {
+  return std::make_unique<LegalizeNumbers>();
+}
+
+void kernels::registerLegalizeNumbersPass() { PassRegistration<LegalizeNumbers>(); }

@@ -1,0 +1,418 @@
+// The index arithmetic of each movement operation.
+
+#include "spillway/Conversion/NNToVector/ElementInterface.h"
+#include "spillway/Conversion/NNToVector/NNToVector.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::kernels;
+
+namespace {
+
+RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+template <typename Model, typename Op>
+struct Movement : ElementOpInterface::ExternalModel<Model, Op> {
+  Value pullElement(Operation *op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) const {
+    return Model::pull(cast<Op>(op), emitter, index);
+  }
+};
+
+struct ConstantElements : Movement<ConstantElements, arith::ConstantOp> {
+  static Value pull(arith::ConstantOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    auto values = cast<DenseElementsAttr>(op.getValue());
+    if (values.isSplat())
+      return emitter.constant(values.getSplatValue<TypedAttr>());
+    IndexMath &math = emitter.indices();
+    return emitter.load(emitter.kernel().constantMemref(values),
+                        math.linearize(index, values.getType().getShape()),
+                        values.getElementType());
+  }
+};
+
+struct ReshapeElements : Movement<ReshapeElements, nn::ReshapeOp> {
+  static Value pull(nn::ReshapeOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    // Leading and trailing dimensions that stay keep their index.
+    ArrayRef<int64_t> from = typeOf(op.getResult()).getShape();
+    ArrayRef<int64_t> to = typeOf(op.getOperand()).getShape();
+    ElementIndex leading, trailing;
+    while (!from.empty() && !to.empty() && from.front() == to.front()) {
+      leading.push_back(index.front());
+      index = index.drop_front();
+      from = from.drop_front();
+      to = to.drop_front();
+    }
+    while (!from.empty() && !to.empty() && from.back() == to.back()) {
+      trailing.push_back(index.back());
+      index = index.drop_back();
+      from = from.drop_back();
+      to = to.drop_back();
+    }
+    IndexMath &math = emitter.indices();
+    llvm::append_range(leading, math.delinearize(math.linearize(index, from), to));
+    llvm::append_range(leading, llvm::reverse(trailing));
+    return emitter.pull(op.getOperand(), leading);
+  }
+};
+
+struct BroadcastElements : Movement<BroadcastElements, nn::BroadcastOp> {
+  static Value pull(nn::BroadcastOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    ElementIndex operand;
+    for (auto [i, dim] : llvm::enumerate(op.getDims()))
+      operand.push_back(typeOf(op.getOperand()).getDimSize(i) == 1 ? LaneIndex() : index[dim]);
+    return emitter.pull(op.getOperand(), operand);
+  }
+};
+
+struct TransposeElements : Movement<TransposeElements, nn::TransposeOp> {
+  static Value pull(nn::TransposeOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    ElementIndex operand(index.size());
+    for (auto [i, dim] : llvm::enumerate(op.getPerm()))
+      operand[dim] = index[i];
+    return emitter.pull(op.getOperand(), operand);
+  }
+};
+
+struct SliceElements : Movement<SliceElements, nn::SliceOp> {
+  static Value pull(nn::SliceOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    IndexMath &math = emitter.indices();
+    ElementIndex operand;
+    for (auto [d, position] : llvm::enumerate(index)) {
+      bool whole = op.getOffsets()[d] == 0 && op.getStrides()[d] == 1;
+      operand.push_back(
+          whole ? position
+                : math.add(math.multiply(position, op.getStrides()[d]), op.getOffsets()[d]));
+    }
+    return emitter.pull(op.getOperand(), operand);
+  }
+};
+
+Value compare(ElementEmitter &emitter, arith::CmpIPredicate predicate, Value lhs, int64_t rhs) {
+  ImplicitLocOpBuilder &b = emitter.builder();
+  TypedAttr limit = b.getIndexAttr(rhs);
+  if (auto vector = dyn_cast<VectorType>(lhs.getType()))
+    limit = DenseElementsAttr::get(vector, Attribute(limit));
+  return arith::CmpIOp::create(b, predicate, lhs, arith::ConstantOp::create(b, limit));
+}
+
+/// The index moved into [0, size) lane by lane.
+LaneIndex clamp(ElementEmitter &emitter, const LaneIndex &index, int64_t size) {
+  ImplicitLocOpBuilder &b = emitter.builder();
+  Value positions = emitter.indices().positions(index);
+  auto limit = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(cast<VectorType>(positions.getType()),
+                                  Attribute(b.getIndexAttr(value))));
+  };
+  LaneIndex clamped;
+  clamped.offsets = arith::MinSIOp::create(
+      b, arith::MaxSIOp::create(b, positions, limit(0)), limit(size - 1));
+  return clamped;
+}
+
+/// A condition, decided as far as possible: the range [from, to) of a dimension against an index.
+struct Inside {
+  /// Holds where every active lane lies in the range; null where that is always so.
+  Value all;
+  /// Whether lanes may lie on both sides.
+  bool mixed = false;
+};
+
+/// `index` against [from, to); null bounds of the tensor itself need no test.
+Inside inside(ElementEmitter &emitter, const LaneIndex &unresolved, int64_t from, int64_t to,
+              int64_t size) {
+  ImplicitLocOpBuilder &b = emitter.builder();
+  IndexMath &math = emitter.indices();
+  LaneIndex index = math.resolve(unresolved);
+  bool uniform = math.isUniform(index);
+  Inside result;
+  auto conjoin = [&](Value condition) {
+    result.all = result.all ? arith::AndIOp::create(b, result.all, condition) : condition;
+  };
+  if (!uniform && (index.offsets || index.stride != 1)) {
+    // Lanes anywhere: ask all of them.
+    Value positions = math.positions(index);
+    Value in = arith::AndIOp::create(
+        b, compare(emitter, arith::CmpIPredicate::sge, positions, from),
+        compare(emitter, arith::CmpIPredicate::slt, positions, to));
+    if (!emitter.allActive())
+      in = arith::OrIOp::create(
+          b, in, arith::XOrIOp::create(b, emitter.mask(), arith::ConstantOp::create(
+              b, DenseElementsAttr::get(cast<VectorType>(in.getType()), true))));
+    result.all = vector::ReductionOp::create(b, vector::CombiningKind::AND, in);
+    result.mixed = true;
+    return result;
+  }
+  int64_t span = uniform ? 0 : emitter.indices().active() - 1;
+  Value base = math.value(index.base);
+  if (from > 0)
+    conjoin(compare(emitter, arith::CmpIPredicate::sge, base, from));
+  if (to < size)
+    conjoin(compare(emitter, arith::CmpIPredicate::slt, base, to - span));
+  int64_t divisor = math.facts(index.base).divisor;
+  bool aligned = from % divisor == 0 && (to % divisor == 0 || to == size) && span < divisor;
+  result.mixed = !uniform && !aligned;
+  return result;
+}
+
+/// Which lanes lie in [from, to).
+Value lanesInside(ElementEmitter &emitter, const LaneIndex &index, int64_t from, int64_t to) {
+  Value positions = emitter.indices().positions(index);
+  return arith::AndIOp::create(emitter.builder(),
+                               compare(emitter, arith::CmpIPredicate::sge, positions, from),
+                               compare(emitter, arith::CmpIPredicate::slt, positions, to));
+}
+
+Value select(ElementEmitter &emitter, Value lanes, Value yes, Value no) {
+  return arith::SelectOp::create(emitter.builder(), lanes, emitter.spread(yes), emitter.spread(no));
+}
+
+struct ConcatElements : Movement<ConcatElements, nn::ConcatOp> {
+  static Value pull(nn::ConcatOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    // Operands without elements hold none of the lanes.
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs())
+      if (typeOf(input).getDimSize(op.getDim()) > 0)
+        inputs.push_back(input);
+    return pullFrom(op, inputs, 0, emitter, index);
+  }
+
+  /// An element of `inputs`, the first of which begins at `offset`.
+  static Value pullFrom(nn::ConcatOp op, ArrayRef<Value> inputs, int64_t offset,
+                        ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    IndexMath &math = emitter.indices();
+    int64_t dim = op.getDim(), size = typeOf(inputs.front()).getDimSize(dim);
+    const LaneIndex &position = index[dim];
+    auto first = [&](ElementEmitter &inner) {
+      ElementIndex operand(index);
+      operand[dim] = inner.indices().add(position, -offset);
+      return inner.pull(inputs.front(), operand);
+    };
+    if (inputs.size() == 1)
+      return first(emitter);
+    auto rest = [&](ElementEmitter &inner) {
+      return pullFrom(op, inputs.drop_front(), offset + size, inner, index);
+    };
+    Type element = typeOf(op.getResult()).getElementType();
+    int64_t total = typeOf(op.getResult()).getDimSize(dim);
+    // Earlier operands are excluded: only the end of this one is to be tested.
+    Inside here = inside(emitter, position, 0, offset + size, total);
+    bool uniform = math.isUniform(index);
+    if (!here.mixed)
+      return emitter.branch(here.all, element, uniform, first, rest);
+
+    auto mixed = [&](ElementEmitter &inner) {
+      return lanewise(op, inputs, offset, inner, index);
+    };
+    if (emitter.depth() >= maxDepth)
+      return mixed(emitter);
+    return emitter.branch(here.all, element, uniform, first, [&](ElementEmitter &inner) {
+      Inside later = inside(inner, position, offset + size, total, total);
+      return inner.branch(later.all, element, uniform, rest, mixed);
+    });
+  }
+
+  /// Lanes may lie in different operands: reads all operands and picks.
+  static Value lanewise(nn::ConcatOp op, ArrayRef<Value> inputs, int64_t offset,
+                        ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    int64_t dim = op.getDim();
+    Value result;
+    for (Value input : inputs) {
+      int64_t size = typeOf(input).getDimSize(dim);
+      ElementIndex operand(index);
+      operand[dim] = clamp(emitter, emitter.indices().add(index[dim], -offset), size);
+      Value element = emitter.emit(input, operand);
+      result = result ? select(emitter, lanesInside(emitter, index[dim], offset, offset + size),
+                               element, result)
+                      : element;
+      offset += size;
+    }
+    return result;
+  }
+
+  /// Nested cases of lanes in one operand are told apart up to here; code doubles each time.
+  static constexpr unsigned maxDepth = 2;
+};
+
+struct PadElements : Movement<PadElements, nn::PadOp> {
+  static Value pull(nn::PadOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    return pullDim(op, 0, emitter, ElementIndex(index), {});
+  }
+
+  /// Dimensions before `dim` of `index` are the operand's already. `outside` says which
+  /// lanes lie in the padding of those (none where null).
+  static Value pullDim(nn::PadOp op, int64_t dim, ElementEmitter &emitter, ElementIndex index,
+                       Value outside) {
+    RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+    if (dim == to.getRank()) {
+      Value element = emitter.pull(op.getOperand(), index);
+      return outside ? select(emitter, outside, fill(op, emitter), element) : element;
+    }
+    int64_t low = op.getLow()[dim], size = from.getDimSize(dim), padded = to.getDimSize(dim);
+    if (low == 0 && size == padded)
+      return pullDim(op, dim + 1, emitter, std::move(index), outside);
+
+    bool constant = op.getMode() == nn::PadMode::constant;
+    LaneIndex position = index[dim];
+    auto interior = [&](ElementEmitter &inner) {
+      ElementIndex moved(index);
+      moved[dim] = inner.indices().add(position, -low);
+      return pullDim(op, dim + 1, inner, moved, outside);
+    };
+    if (low <= 0 && low + size >= padded)
+      return interior(emitter);
+    if (constant && size == 0)
+      return fill(op, emitter);
+
+    Type element = to.getElementType();
+    bool uniform = emitter.indices().isUniform(index) && !outside;
+    Inside here = inside(emitter, position, low, low + size, padded);
+    auto border = [&](ElementEmitter &inner) -> Value {
+      if (constant && !here.mixed)
+        return fill(op, inner);
+      ElementIndex moved(index);
+      moved[dim] = source(op.getMode(), inner, position, low, size);
+      if (!constant)
+        return pullDim(op, dim + 1, inner, moved, outside);
+      Value in = lanesInside(inner, position, low, low + size);
+      Value out = arith::XOrIOp::create(
+          inner.builder(), in,
+          inner.constant(DenseElementsAttr::get(cast<VectorType>(in.getType()), true)));
+      return pullDim(op, dim + 1, inner, moved,
+                     outside ? arith::OrIOp::create(inner.builder(), outside, out) : out);
+    };
+    if (here.mixed && emitter.depth() >= maxDepth)
+      return border(emitter);
+    return emitter.branch(here.all, element, uniform, interior, border);
+  }
+
+  static Value fill(nn::PadOp op, ElementEmitter &emitter) {
+    return emitter.pull(op.getValue(), {});
+  }
+
+  /// Where the operand's element of a padded position lies.
+  static LaneIndex source(nn::PadMode mode, ElementEmitter &emitter, const LaneIndex &position,
+                          int64_t low, int64_t size) {
+    ImplicitLocOpBuilder &b = emitter.builder();
+    Value x = emitter.indices().positions(position);
+    auto constant = [&](int64_t value) -> Value {
+      TypedAttr attr = b.getIndexAttr(value);
+      if (auto vector = dyn_cast<VectorType>(x.getType()))
+        attr = DenseElementsAttr::get(vector, Attribute(attr));
+      return arith::ConstantOp::create(b, attr);
+    };
+    auto modulo = [&](Value value, int64_t by) -> Value {
+      Value rest = arith::RemSIOp::create(b, value, constant(by));
+      Value negative =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rest, constant(0));
+      return arith::SelectOp::create(b, negative, arith::AddIOp::create(b, rest, constant(by)),
+                                     rest);
+    };
+    Value relative = arith::SubIOp::create(b, x, constant(low));
+    Value at;
+    switch (mode) {
+    case nn::PadMode::constant:
+    case nn::PadMode::edge:
+      at = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, relative, constant(0)),
+                                  constant(size - 1));
+      break;
+    case nn::PadMode::wrap:
+      at = modulo(relative, size);
+      break;
+    case nn::PadMode::reflect: {
+      // Period 2 * (size - 1), mirrored in its second half.
+      int64_t period = std::max<int64_t>(1, 2 * (size - 1));
+      Value phase = modulo(relative, period);
+      at = arith::MinSIOp::create(b, phase, arith::SubIOp::create(b, constant(period), phase));
+      if (size == 1)
+        at = constant(0);
+      break;
+    }
+    }
+    LaneIndex result;
+    if (isa<VectorType>(at.getType())) {
+      result.offsets = at;
+    } else {
+      result.base.value = at;
+      emitter.kernel().setFacts(at, {1, size});
+    }
+    return result;
+  }
+
+  static constexpr unsigned maxDepth = 2;
+};
+
+struct IotaElements : Movement<IotaElements, nn::IotaOp> {
+  static Value pull(nn::IotaOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    ImplicitLocOpBuilder &b = emitter.builder();
+    Value position = emitter.indices().positions(index[op.getDim()]);
+    auto like = [&](Type element) -> Type {
+      auto vector = dyn_cast<VectorType>(position.getType());
+      return vector ? VectorType::get(vector.getShape(), element) : element;
+    };
+    Type element = typeOf(op.getResult()).getElementType();
+    if (isa<IntegerType>(element))
+      return arith::IndexCastOp::create(b, like(element), position);
+    Value integer = arith::IndexCastOp::create(b, like(b.getI64Type()), position);
+    return arith::SIToFPOp::create(b, like(element), integer);
+  }
+};
+
+struct GatherElements : Movement<GatherElements, nn::GatherOp> {
+  static Value pull(nn::GatherOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    int64_t dim = op.getDim(), picks = typeOf(op.getIndices()).getRank();
+    ElementIndex data(index.take_front(dim));
+    data.push_back(
+        emitter.checkedIndex(emitter.pull(op.getIndices(), index.slice(dim, picks)),
+                             typeOf(op.getData()).getDimSize(dim)));
+    llvm::append_range(data, index.drop_front(dim + picks));
+    return emitter.pull(op.getData(), data);
+  }
+};
+
+struct GatherElementsElements : Movement<GatherElementsElements, nn::GatherElementsOp> {
+  static Value pull(nn::GatherElementsOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    ElementIndex data(index);
+    data[op.getDim()] = emitter.checkedIndex(emitter.pull(op.getIndices(), index),
+                                             typeOf(op.getData()).getDimSize(op.getDim()));
+    return emitter.pull(op.getData(), data);
+  }
+};
+
+struct GatherNDElements : Movement<GatherNDElements, nn::GatherNDOp> {
+  static Value pull(nn::GatherNDOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    RankedTensorType indices = typeOf(op.getIndices()), data = typeOf(op.getData());
+    int64_t leading = indices.getRank() - 1, batch = op.getBatchDims();
+    ElementIndex tuple(index.take_front(leading)), source(index.take_front(batch));
+    tuple.emplace_back();
+    for (int64_t t = 0; t < indices.getShape().back(); ++t) {
+      tuple.back() = LaneIndex(t);
+      source.push_back(emitter.checkedIndex(emitter.pull(op.getIndices(), tuple),
+                                            data.getDimSize(batch + t)));
+    }
+    llvm::append_range(source, index.drop_front(leading));
+    return emitter.pull(op.getData(), source);
+  }
+};
+
+} // namespace
+
+void kernels::registerElementModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    arith::ConstantOp::attachInterface<ConstantElements>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, nn::NNDialect *) {
+    nn::ReshapeOp::attachInterface<ReshapeElements>(*context);
+    nn::BroadcastOp::attachInterface<BroadcastElements>(*context);
+    nn::TransposeOp::attachInterface<TransposeElements>(*context);
+    nn::SliceOp::attachInterface<SliceElements>(*context);
+    nn::ConcatOp::attachInterface<ConcatElements>(*context);
+    nn::PadOp::attachInterface<PadElements>(*context);
+    nn::IotaOp::attachInterface<IotaElements>(*context);
+    nn::GatherOp::attachInterface<GatherElements>(*context);
+    nn::GatherElementsOp::attachInterface<GatherElementsElements>(*context);
+    nn::GatherNDOp::attachInterface<GatherNDElements>(*context);
+  });
+}
