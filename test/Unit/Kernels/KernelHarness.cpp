@@ -1,0 +1,82 @@
+#include "test/Unit/Kernels/KernelHarness.h"
+
+#include "spillway/Conversion/NNToVector/KernelSpace.h"
+#include "spillway/Pipelines/Registration.h"
+#include "spillway/Target/CPU/CompileKernels.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+
+using namespace spillway;
+using namespace spillway::test;
+
+CompiledKernels::CompiledKernels(std::string_view text) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    message_ += diagnostic.str() + "\n";
+    return mlir::success();
+  });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
+  if (!module)
+    return;
+  for (auto kernel : module->getOps<nn::KernelOp>()) {
+    mlir::FailureOr<kernels::KernelSpace> space = kernels::kernelSpace(kernel);
+    if (failed(space))
+      return;
+    spaces_.push_back({kernel.getSymName().str(), space->units, space->scratch});
+  }
+  llvm::SmallString<128> path;
+  if (llvm::sys::fs::createTemporaryFile("spillway-test", "so", path))
+    return;
+  llvm::FileRemover remover(path);
+  std::optional<CpuLevel> level = hostCpuLevel();
+  if (!level) {
+    message_ = "this machine has no AVX2";
+    return;
+  }
+  if (failed(compileKernels(*module, {*level}, path)))
+    return;
+  library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library_)
+    message_ = dlerror();
+}
+
+CompiledKernels::~CompiledKernels() {
+  if (library_)
+    dlclose(library_);
+}
+
+const CompiledKernels::Space *CompiledKernels::space(const std::string &kernel) const {
+  auto found = std::ranges::find(spaces_, kernel, &Space::kernel);
+  return found == spaces_.end() ? nullptr : &*found;
+}
+
+int64_t CompiledKernels::units(const std::string &kernel) const { return space(kernel)->units; }
+
+int32_t CompiledKernels::run(const std::string &kernel, std::span<void *const> operands,
+                             int64_t unitsPerCall) const {
+  auto function = reinterpret_cast<KernelFunction>(dlsym(library_, kernel.c_str()));
+  std::vector<KernelArgument> arguments;
+  for (void *data : operands)
+    arguments.push_back({data, 0});
+  auto [name, units, scratchBytes] = *space(kernel);
+  std::unique_ptr<std::byte, decltype(&std::free)> scratch(
+      static_cast<std::byte *>(std::aligned_alloc(64, (scratchBytes / 64 + 1) * 64)), std::free);
+  int32_t fault = 0;
+  for (int64_t end = units; end > 0;) {
+    int64_t begin = std::max<int64_t>(0, end - std::min(unitsPerCall, units));
+    std::fill_n(scratch.get(), scratchBytes, std::byte(0xa5));
+    function(arguments.data(), begin, end, scratch.get(), &fault);
+    end = begin;
+  }
+  return fault;
+}
