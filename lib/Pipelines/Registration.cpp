@@ -25,6 +25,5 @@ void spillway::registerPasses() {
   registerTransformsPasses();
   kernels::registerNNToVectorPass();
   kernels::registerLegalizeNumbersPass();
-  registerNNFuseAttentionPass();
-  registerNNAssignLayoutsPass();
+  registerSpillwayTransformsPasses();
 }

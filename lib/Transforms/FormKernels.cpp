@@ -90,11 +90,18 @@ private:
       join(op, *group);
       return;
     }
-    if (isa<nn::ReshapeOp>(op))
+    if (isa<nn::ReshapeOp>(op) || staysBroadcast(op))
       return;
     groups.push_back(std::make_unique<Group>());
     groups.back()->root = op;
     join(op, *groups.back());
+  }
+
+  /// A broadcast that several kernels read: each repeats it, and none stores it.
+  bool staysBroadcast(Operation *op) const {
+    return isa<nn::BroadcastOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+             return groupOf.contains(user) && !readsMemory(user);
+           });
   }
 
   void join(Operation *op, Group &group) {
@@ -178,15 +185,8 @@ public:
     llvm::SmallSetVector<Value, 8> inputs;
     llvm::SmallSetVector<Operation *, 4> repeated;
     for (Operation *op : members)
-      for (Value operand : op->getOperands()) {
-        Operation *definition = operand.getDefiningOp();
-        if (definition && group.members.contains(definition))
-          continue;
-        if (definition && isRepeatable(definition))
-          repeated.insert(definition);
-        else
-          inputs.insert(operand);
-      }
+      for (Value operand : op->getOperands())
+        collect(operand, group, inputs, repeated);
 
     FailureOr<nn::KernelOp> kernel =
         build(group, members, inputs.getArrayRef(), repeated.getArrayRef());
@@ -208,6 +208,22 @@ public:
   int64_t numKernels = 0;
 
 private:
+  /// What computes `operand` in the kernel: a member, an operation outside that the
+  /// kernel repeats (whatever broadcast is left is in no group), or an input.
+  static void collect(Value operand, const Group &group, llvm::SmallSetVector<Value, 8> &inputs,
+                      llvm::SmallSetVector<Operation *, 4> &repeated) {
+    Operation *definition = operand.getDefiningOp();
+    if (definition && group.members.contains(definition))
+      return;
+    if (!definition || !(isRepeatable(definition) || isa<nn::BroadcastOp>(definition))) {
+      inputs.insert(operand);
+      return;
+    }
+    for (Value inner : definition->getOperands())
+      collect(inner, group, inputs, repeated);
+    repeated.insert(definition);
+  }
+
   FailureOr<nn::KernelOp> build(const Group &group, ArrayRef<Operation *> members,
                                 ArrayRef<Value> inputs, ArrayRef<Operation *> repeated) {
     OpBuilder builder(module.getContext());
@@ -286,9 +302,12 @@ LogicalResult verifyKernelForm(func::FuncOp function) {
 }
 
 void eraseUnused(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (op.use_empty())
-      op.erase();
+  SmallVector<Operation *> operations;
+  for (Operation &op : block.without_terminator())
+    operations.push_back(&op);
+  for (Operation *op : llvm::reverse(operations))
+    if (op->use_empty())
+      op->erase();
 }
 
 struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {

@@ -51,4 +51,11 @@ def NNFormKernelsPass : Pass<"nn-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::spillway::nn::NNDialect"];
 }
 
+def NNDropBodiesPass : Pass<"nn-drop-bodies", "::mlir::ModuleOp"> {
+  let summary = "Leaves kernels whose code is made as declarations with their cost";
+  let description = [{
+    Needs: kernel form. Leaves: the same; planning needs no more.
+  }];
+}
+
 #endif

@@ -11,6 +11,8 @@ const KernelSchedule *kernels::kernelSchedule(nn::Schedule schedule) {
   switch (schedule) {
   case nn::Schedule::map:
     return &mapSchedule();
+  case nn::Schedule::row:
+    return &rowSchedule();
   default:
     return nullptr;
   }

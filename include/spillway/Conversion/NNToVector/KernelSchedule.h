@@ -19,6 +19,7 @@ public:
 };
 
 const KernelSchedule &mapSchedule();
+const KernelSchedule &rowSchedule();
 
 /// The one of an nn.schedule; null where it has no code generation.
 const KernelSchedule *kernelSchedule(nn::Schedule schedule);
