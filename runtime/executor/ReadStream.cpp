@@ -12,6 +12,11 @@ namespace {
 /// Enough to keep the engine's queue full with small pieces too.
 constexpr uint32_t maxTransfers = 64;
 
+/// A drive that says nothing for so long while requests are in flight is broken.
+constexpr std::chrono::seconds silenceLimit{60};
+/// How long an error waits for what is in flight.
+constexpr std::chrono::seconds drainLimit{10};
+
 constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes * blockBytes; }
 } // namespace
 
@@ -43,6 +48,7 @@ void ReadStream::run(CommandList &list, RunState &state) {
   state_ = &state;
   position_ = 0;
   lookup_.reset();
+  lastCompletion_ = engine_.now();
   freeTransfers_.resize(maxTransfers);
   std::iota(freeTransfers_.begin(), freeTransfers_.end(), 0u);
   if (Status status = pump(); !status.ok())
@@ -55,15 +61,16 @@ Status ReadStream::pump() {
     SPILLWAY_ASSIGN_OR_RETURN(bool allBegun, beginTransfers());
     if (allBegun && engine_.inFlight() == 0)
       break;
-    SPILLWAY_RETURN_IF_ERROR(completeRequests(io::forever));
+    SPILLWAY_RETURN_IF_ERROR(completeRequests());
   }
   return {};
 }
 
 void ReadStream::drain() {
-  while (engine_.inFlight() != 0) {
+  io::TimePoint until = engine_.now() + drainLimit;
+  while (engine_.inFlight() != 0 && engine_.now() < until) {
     completions_.clear();
-    if (!engine_.poll(completions_, io::forever).ok())
+    if (!engine_.poll(completions_, until).ok())
       return;
   }
 }
@@ -213,9 +220,16 @@ Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t e
   return {};
 }
 
-Status ReadStream::completeRequests(io::TimePoint until) {
+Status ReadStream::completeRequests() {
+  bool inFlight = engine_.inFlight() != 0;
+  io::TimePoint until = inFlight ? lastCompletion_ + silenceLimit : io::forever;
   completions_.clear();
   SPILLWAY_RETURN_IF_ERROR(engine_.poll(completions_, until));
+  if (!completions_.empty() || !inFlight)
+    lastCompletion_ = engine_.now();
+  else if (engine_.now() >= until)
+    return machineError("no read has completed for {} s while {} were in flight",
+                        silenceLimit.count(), engine_.inFlight());
   for (const io::Completion &completion : completions_)
     SPILLWAY_RETURN_IF_ERROR(completeRequest(completion));
   return {};

@@ -24,7 +24,8 @@ public:
                                                     std::span<const std::span<std::byte>> arenas);
 
   /// Runs the list's commands of the read stream. Returns when all have ended, or
-  /// after an error when nothing is in flight any more.
+  /// after an error when nothing is in flight any more. What a broken drive still
+  /// holds after 10 s is left: the arenas must then outlive the engine.
   void run(CommandList &list, RunState &state);
 
 private:
@@ -73,7 +74,7 @@ private:
   Status submit(uint32_t transfer, Part part, uint64_t begin, uint64_t end);
   std::byte *edgeBlock(uint32_t transfer, Part part) const;
 
-  Status completeRequests(io::TimePoint until);
+  Status completeRequests();
   Status completeRequest(const io::Completion &completion);
   Status completeTransfer(const Transfer &transfer);
   Status verify(uint32_t state, uint64_t offset, std::span<const std::byte> bytes);
@@ -97,6 +98,8 @@ private:
   /// Of the run in progress.
   CommandList *list_ = nullptr;
   RunState *state_ = nullptr;
+  /// Or when the engine was last idle.
+  io::TimePoint lastCompletion_{};
   /// The next command in the stream's order.
   size_t position_ = 0;
   /// The lookup whose pieces are being begun.

@@ -240,7 +240,6 @@ struct LookupCase {
 class LookupTest : public testing::TestWithParam<LookupCase> {
 protected:
   static constexpr int64_t tableRows = 100, tableColumns = 48;
-  static constexpr Slice indices{Tier::host, 0, 0};
 
   void SetUp() override {
     const LookupCase &c = GetParam();

@@ -117,7 +117,7 @@ TEST_F(StoreWriterTest, moreThanTheDiskHoldsIsRefusedAtOnce) {
                              });
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().kind, ErrorKind::machine);
-  EXPECT_NE(status.error().message.find("need 32 TiB"), std::string::npos)
+  EXPECT_NE(status.error().message.find("need 32.00 TiB"), std::string::npos)
       << status.error().message;
   EXPECT_TRUE(std::filesystem::is_empty(bundle.folder.path()));
 }

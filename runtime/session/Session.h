@@ -1,0 +1,65 @@
+// A bundle that is ready to run in this process.
+#pragma once
+
+#include "runtime/base/Status.h"
+#include "runtime/base/ThreadTeam.h"
+#include "runtime/bundle/Bundle.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/executor/Executor.h"
+#include "runtime/executor/KernelLibrary.h"
+#include "runtime/io/FailingEngine.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace spillway {
+
+struct SessionOptions {
+  /// Threads that compute; at most those of the plan. By default those of the plan,
+  /// but not more than there are processors.
+  std::optional<unsigned> threads;
+  io::EngineKind engine = io::EngineKind::automatic;
+  /// Holds reads back to this bandwidth; 0 does not.
+  double readBytesPerSecond = 0;
+  /// For tests of faults.
+  std::optional<io::Fault> fault;
+  /// Runs everything but the kernels.
+  bool replay = false;
+};
+
+/// Owns everything that a program runs on. Used by one thread at a time.
+class Session {
+public:
+  /// Checks the bundle, loads its kernels and allocates its arenas; reads no state.
+  static Result<std::unique_ptr<Session>> open(const std::filesystem::path &bundle,
+                                               const SessionOptions &options);
+
+  const Bundle &bundle() const { return bundle_; }
+  const Store &store() const { return store_; }
+  const Program &program() const { return program_; }
+  const io::Engine &engine() const { return *engine_; }
+  Executor &executor() { return *executor_; }
+  unsigned threads() const { return team_->size(); }
+
+  /// The slice of an input or output, for its bytes.
+  std::span<std::byte> bytes(const Binding &binding) { return executor_->bytes(binding.slice); }
+
+private:
+  explicit Session(Bundle bundle) : bundle_(std::move(bundle)) {}
+
+  Status initialise(const SessionOptions &options);
+
+  Bundle bundle_;
+  Store store_;
+  Program program_;
+  std::optional<KernelLibrary> kernels_;
+  std::unique_ptr<io::Engine> engine_;
+  std::unique_ptr<ThreadTeam> team_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Communicator> communicator_;
+  /// Last, so that it goes before what it runs on.
+  std::unique_ptr<Executor> executor_;
+};
+
+} // namespace spillway

@@ -1,0 +1,26 @@
+// What a run leaves behind for people and programs: `--trace` and `--stats`.
+#pragma once
+
+#include "runtime/base/Status.h"
+#include "runtime/executor/Recorder.h"
+#include "runtime/session/Session.h"
+
+#include <filesystem>
+#include <vector>
+
+namespace spillway {
+
+/// Of every step of a run, in order.
+using StepTimes = std::vector<RunTimes>;
+
+/// The prologue and the last step as a Chrome trace.
+Status writeTrace(const std::filesystem::path &path, Session &session);
+
+/// Times in ms, bandwidths in GB/s (10^9), sizes in bytes.
+Status writeStats(const std::filesystem::path &path, Session &session, const StepTimes &steps);
+
+/// The most memory that this process has had resident (VmHWM), in bytes; 0 where
+/// the kernel does not say.
+uint64_t peakResidentBytes();
+
+} // namespace spillway

@@ -1,0 +1,265 @@
+#include "runtime/base/File.h"
+#include "runtime/base/Nearest.h"
+#include "runtime/base/Size.h"
+#include "runtime/io/Npy.h"
+#include "runtime/session/Session.h"
+#include "tools/spillway/Commands.h"
+#include "tools/spillway/Report.h"
+#include "tools/spillway/Summary.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+namespace spillway {
+
+namespace {
+struct RunOptions {
+  std::string bundle;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::string engine = "auto";
+  unsigned threads = 0;
+  unsigned repeat = 1;
+  std::string throttleRead;
+  std::string trace;
+  std::string stats;
+  std::string failIo;
+  bool replay = false;
+};
+
+/// Files by tensor name, from NAME=FILE. A name may hold '=': the longest one that
+/// is known wins, else the part before the first '='.
+Result<std::map<std::string, std::filesystem::path>> parseFiles(std::span<const std::string> texts,
+                                                                std::string_view flag,
+                                                                const std::vector<Binding> &known) {
+  std::vector<std::string> names;
+  for (const Binding &binding : known)
+    names.push_back(binding.name);
+  std::map<std::string, std::filesystem::path> files;
+  for (const std::string &text : texts) {
+    size_t split = text.find('=');
+    for (const std::string &name : names)
+      if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=')
+        split = std::max(split == std::string::npos ? 0 : split, name.size());
+    if (split == std::string::npos || split == 0 || split + 1 == text.size())
+      return userError("--{} '{}': expected NAME=FILE", flag, text);
+    std::string name = text.substr(0, split);
+    if (std::ranges::find(names, name) == names.end())
+      return userError("the model has no {} '{}'{}; it has {}", flag, name, didYouMean(name, names),
+                       fmt::join(names, ", "));
+    if (!files.emplace(name, text.substr(split + 1)).second)
+      return userError("--{} names '{}' twice", flag, name);
+  }
+  return files;
+}
+
+Result<io::Fault> parseFault(const std::string &text) {
+  constexpr std::pair<std::string_view, io::Fault::Kind> kinds[] = {
+      {"eio", io::Fault::ioError},
+      {"enospc", io::Fault::noSpace},
+      {"short", io::Fault::shortTransfer},
+      {"corrupt", io::Fault::corruptByte},
+      {"stall", io::Fault::stall}};
+  io::Fault fault;
+  auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), fault.operation);
+  std::string_view kind(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  if (code == std::errc() && kind.starts_with(":"))
+    for (auto [name, value] : kinds)
+      if (kind.substr(1) == name) {
+        fault.kind = value;
+        return fault;
+      }
+  return userError(
+      "--fail-io '{}': expected N:KIND, KIND one of eio, enospc, short, corrupt, stall", text);
+}
+
+Result<SessionOptions> makeSessionOptions(const RunOptions &options) {
+  SessionOptions session;
+  if (options.threads != 0)
+    session.threads = options.threads;
+  session.engine = *io::engineKindFromName(options.engine);
+  session.replay = options.replay;
+  if (!options.throttleRead.empty()) {
+    std::string_view size = options.throttleRead;
+    if (size.ends_with("/s"))
+      size.remove_suffix(2);
+    SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(size));
+    if (bytes == 0)
+      return userError("--throttle-read '{}': nothing would ever be read", options.throttleRead);
+    session.readBytesPerSecond = static_cast<double>(bytes);
+  }
+  if (!options.failIo.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(session.fault, parseFault(options.failIo));
+  }
+  return session;
+}
+
+class Run {
+public:
+  Run(const RunOptions &options, Session &session) : options_(options), session_(session) {}
+
+  Status run() {
+    SPILLWAY_RETURN_IF_ERROR(prepareInputs());
+    SPILLWAY_RETURN_IF_ERROR(prepareOutputs());
+    Executor &executor = session_.executor();
+    SPILLWAY_RETURN_IF_ERROR(executor.runPrologue());
+    StepTimes steps;
+    for (unsigned round = 0; round < options_.repeat; ++round) {
+      SPILLWAY_RETURN_IF_ERROR(loadInputs());
+      SPILLWAY_RETURN_IF_ERROR(executor.runStep());
+      steps.push_back(executor.lastStep());
+    }
+    for (const Binding &output : session_.program().outputs)
+      SPILLWAY_RETURN_IF_ERROR(deliver(output));
+    if (!options_.trace.empty())
+      SPILLWAY_RETURN_IF_ERROR(writeTrace(options_.trace, session_));
+    if (!options_.stats.empty())
+      SPILLWAY_RETURN_IF_ERROR(writeStats(options_.stats, session_, steps));
+    return {};
+  }
+
+private:
+  struct Input {
+    const Binding *binding;
+    std::filesystem::path file;
+    NpyHeader header;
+  };
+
+  Status prepareInputs() {
+    const std::vector<Binding> &bindings = session_.program().inputs;
+    SPILLWAY_ASSIGN_OR_RETURN(auto files, parseFiles(options_.inputs, "input", bindings));
+    std::vector<std::string> missing;
+    for (const Binding &binding : bindings) {
+      auto found = files.find(binding.name);
+      if (found == files.end()) {
+        missing.push_back(
+            fmt::format("{} {}", binding.name, describe(binding.dataType, binding.shape)));
+        continue;
+      }
+      Result<NpyHeader> header = readNpyHeader(found->second);
+      if (!header.ok())
+        return std::move(header).error().in(fmt::format("input '{}'", binding.name));
+      // NumPy has no bf16: its bits come as u16.
+      bool bits = binding.dataType == DataType::bf16 && header->type == DataType::u16;
+      if ((header->type != binding.dataType && !bits) || header->shape != binding.shape)
+        return userError("input '{}' is {}; '{}' holds {}", binding.name,
+                         describe(binding.dataType, binding.shape), found->second.string(),
+                         describe(header->type, header->shape));
+      inputs_.push_back({&binding, found->second, *std::move(header)});
+    }
+    if (!missing.empty())
+      return userError("missing inputs: {} (give each as --input NAME=FILE.npy)",
+                       fmt::join(missing, ", "));
+    return {};
+  }
+
+  /// Refuses what cannot be written before anything is computed.
+  Status prepareOutputs() {
+    SPILLWAY_ASSIGN_OR_RETURN(outputs_,
+                              parseFiles(options_.outputs, "output", session_.program().outputs));
+    std::map<std::filesystem::path, uint64_t> bytesByFolder;
+    for (const Binding &binding : session_.program().outputs)
+      if (auto found = outputs_.find(binding.name); found != outputs_.end())
+        bytesByFolder[folderOf(found->second)] += binding.slice.bytes + blockBytes;
+    for (const auto &[folder, bytes] : bytesByFolder) {
+      SPILLWAY_ASSIGN_OR_RETURN(uint64_t space, freeSpace(folder));
+      if (space < bytes)
+        return machineError("the outputs need {} in '{}'; its file system has {}",
+                            formatSize(bytes), folder.string(), formatSize(space));
+    }
+    return {};
+  }
+
+  static std::filesystem::path folderOf(const std::filesystem::path &file) {
+    return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  }
+
+  /// Straight from the files into the arena; a step may have overwritten them.
+  Status loadInputs() {
+    for (const Input &input : inputs_)
+      if (Status status = readNpyData(input.file, input.header, session_.bytes(*input.binding));
+          !status.ok())
+        return std::move(status).error().in(fmt::format("input '{}'", input.binding->name));
+    return {};
+  }
+
+  Status deliver(const Binding &output) {
+    std::span<const std::byte> bytes = session_.bytes(output);
+    auto found = outputs_.find(output.name);
+    if (found == outputs_.end()) {
+      if (outputs_.empty())
+        fmt::print("{}: {}  {}\n", output.name, describe(output.dataType, output.shape),
+                   summarize(output.dataType, bytes));
+      return {};
+    }
+    std::filesystem::path temporary = found->second;
+    temporary += ".tmp";
+    Status status = writeNpy(temporary, output.dataType, output.shape, bytes, true);
+    std::error_code code;
+    if (status.ok()) {
+      std::filesystem::rename(temporary, found->second, code);
+      if (code)
+        status =
+            systemError(code.value(), fmt::format("cannot create '{}'", found->second.string()));
+    }
+    if (!status.ok()) {
+      std::filesystem::remove(temporary, code);
+      return std::move(status).error().in(fmt::format("output '{}'", output.name));
+    }
+    return {};
+  }
+
+  const RunOptions &options_;
+  Session &session_;
+  std::vector<Input> inputs_;
+  std::map<std::string, std::filesystem::path> outputs_;
+};
+
+Status runBundle(const RunOptions &options) {
+  SPILLWAY_ASSIGN_OR_RETURN(SessionOptions sessionOptions, makeSessionOptions(options));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                            Session::open(options.bundle, sessionOptions));
+  return Run(options, *session).run();
+}
+} // namespace
+
+void addRunCommand(CLI::App &app, Status &status) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App *run = app.add_subcommand("run", "Run a compiled model");
+  run->add_option("bundle", options->bundle, "The folder that `compile` wrote")
+      ->type_name("BUNDLE");
+  run->add_option("--input", options->inputs, "An input of the model, from a .npy file")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  run->add_option("--output", options->outputs,
+                  "Where to write an output, as .npy; without any, all are summarised")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  run->add_option("--io", options->engine, "How to read states")
+      ->check(CLI::IsMember({"auto", "uring", "pread"}))
+      ->capture_default_str();
+  run->add_option("--threads", options->threads, "Threads that compute (default: the plan's)")
+      ->check(CLI::Range(1, 1024));
+  run->add_option("--repeat", options->repeat, "Steps to run")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  run->add_option("--throttle-read", options->throttleRead, "Read no faster than this")
+      ->type_name("SIZE/s");
+  run->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
+  run->add_option("--stats", options->stats, "Write times, bytes and memory as JSON")
+      ->type_name("FILE");
+  run->add_flag("--replay", options->replay, "Run everything but the kernels");
+  run->add_option("--fail-io", options->failIo, "Inject a fault at the N-th operation")
+      ->type_name("N:KIND")
+      ->group("");
+  run->callback([options, &status] {
+    status = options->bundle.empty() ? userError("no bundle is given") : runBundle(*options);
+  });
+}
+
+} // namespace spillway

@@ -1,0 +1,75 @@
+// The command line of everything. `run` and `inspect` happen in this process,
+// which links no LLVM; every other subcommand is the compiler's.
+#include "runtime/base/Nearest.h"
+#include "runtime/base/Status.h"
+#include "tools/spillway/Commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+using namespace spillway;
+
+namespace {
+constexpr const char *compilerName = "spillway-compiler";
+
+int report(const Error &error) {
+  fmt::print(stderr, "spillway: error: {}\n", error.message);
+  return static_cast<int>(error.kind);
+}
+
+/// Becomes the compiler, which lies beside this program. Returns only on failure.
+Error becomeCompiler(char **argv) {
+  std::error_code code;
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (code)
+    return systemError(code.value(), "cannot find this program's own folder");
+  std::filesystem::path compiler = self.parent_path() / compilerName;
+  ::execv(compiler.c_str(), argv);
+  return systemError(errno, fmt::format("cannot start '{}'", compiler.string()));
+}
+
+/// Names of all options of a subcommand, as they are typed.
+std::vector<std::string> optionNames(const CLI::App &command) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &name : option->get_lnames())
+      names.push_back("--" + name);
+  return names;
+}
+
+int runHere(int argc, char **argv) {
+  CLI::App app("Runs ONNX models that do not fit in memory.", "spillway");
+  app.set_version_flag("--version", std::string("spillway ") + SPILLWAY_VERSION);
+  app.require_subcommand(1);
+  app.footer("Subcommands of the compiler: compile, replan, plan, verify. "
+             "`spillway SUBCOMMAND --help` describes each.");
+  Status status;
+  addRunCommand(app, status);
+  addInspectCommand(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ExtrasError &) {
+    const CLI::App &command = app.get_subcommands().empty() ? app : *app.get_subcommands().front();
+    std::string name = command.remaining().empty() ? std::string() : command.remaining().front();
+    return report(
+        userError("unexpected argument '{}'{}", name, didYouMean(name, optionNames(command))));
+  } catch (const CLI::Success &success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    return report(userError("{}", error.what()));
+  }
+  return status.ok() ? 0 : report(status.error());
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  std::string_view first = argc > 1 ? argv[1] : "";
+  bool here = first.empty() || first.starts_with("-") || first == "run" || first == "inspect";
+  return here ? runHere(argc, argv) : report(becomeCompiler(argv));
+}
