@@ -1,8 +1,12 @@
 #include "spillway/Conversion/NNToVector/LegalizeNumbers.h"
 
+#include "spillway/Conversion/NNToVector/ElementaryFunctions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -213,12 +217,19 @@ struct LegalizeNumbers : PassWrapper<LegalizeNumbers, OperationPass<func::FuncOp
     return "Rewrites arithmetic that needs a library or traps";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect>();
+    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
     rewrite(computesSmallFloats, widen);
     rewrite(isDivision, makeSafe);
+    rewrite(kernels::isElementaryFunction, [&](Operation *op) {
+      ImplicitLocOpBuilder builder(op->getLoc(), op);
+      if (Value value = kernels::expandElementaryFunction(builder, op))
+        return replace(op, value);
+      op->emitOpError("has no code for this machine");
+      signalPassFailure();
+    });
   }
 
 private:
