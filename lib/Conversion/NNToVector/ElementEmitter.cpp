@@ -153,6 +153,8 @@ void ElementEmitter::store(Value element, Value memref, const LaneIndex &unresol
     element = arith::ExtUIOp::create(b, wide, element);
   }
   if (lanes() == 1 || (!address.offsets && address.stride == 0)) {
+    if (isa<VectorType>(element.getType()))
+      element = vector::ExtractOp::create(b, element, 0);
     memref::StoreOp::create(b, element, memref, base);
     return;
   }

@@ -17,6 +17,10 @@
 using namespace spillway;
 using namespace spillway::test;
 
+// Rounded up to whole cache lines, as aligned_alloc asks for; never none.
+Scratch::Scratch(int64_t bytes)
+    : memory_(static_cast<std::byte *>(std::aligned_alloc(64, (bytes / 64 + 1) * 64)), std::free) {}
+
 CompiledKernels::CompiledKernels(std::string_view text) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -62,20 +66,33 @@ const CompiledKernels::Space *CompiledKernels::space(const std::string &kernel) 
 
 int64_t CompiledKernels::units(const std::string &kernel) const { return space(kernel)->units; }
 
+int64_t CompiledKernels::scratchBytes(const std::string &kernel) const {
+  return space(kernel)->scratch;
+}
+
+KernelFunction CompiledKernels::function(const std::string &kernel) const {
+  return reinterpret_cast<KernelFunction>(dlsym(library_, kernel.c_str()));
+}
+
+int32_t CompiledKernels::call(const std::string &kernel, std::span<const KernelArgument> arguments,
+                              int64_t begin, int64_t end) const {
+  Scratch scratch(scratchBytes(kernel));
+  std::fill_n(scratch.data(), scratchBytes(kernel), std::byte(0xa5));
+  int32_t fault = 0;
+  function(kernel)(arguments.data(), begin, end, scratch.data(), &fault);
+  return fault;
+}
+
 int32_t CompiledKernels::run(const std::string &kernel, std::span<void *const> operands,
                              int64_t unitsPerCall) const {
-  auto function = reinterpret_cast<KernelFunction>(dlsym(library_, kernel.c_str()));
   std::vector<KernelArgument> arguments;
   for (void *data : operands)
     arguments.push_back({data, 0});
-  auto [name, units, scratchBytes] = *space(kernel);
-  std::unique_ptr<std::byte, decltype(&std::free)> scratch(
-      static_cast<std::byte *>(std::aligned_alloc(64, (scratchBytes / 64 + 1) * 64)), std::free);
   int32_t fault = 0;
-  for (int64_t end = units; end > 0;) {
-    int64_t begin = std::max<int64_t>(0, end - std::min(unitsPerCall, units));
-    std::fill_n(scratch.get(), scratchBytes, std::byte(0xa5));
-    function(arguments.data(), begin, end, scratch.get(), &fault);
+  for (int64_t end = units(kernel); end > 0;) {
+    int64_t begin = std::max<int64_t>(0, end - std::min(unitsPerCall, units(kernel)));
+    if (int32_t raised = call(kernel, arguments, begin, end))
+      fault = raised;
     end = begin;
   }
   return fault;

@@ -4,6 +4,7 @@
 #include "runtime/device/KernelAbi.h"
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,16 @@
 #include <vector>
 
 namespace spillway::test {
+
+/// Memory for one call.
+class Scratch {
+public:
+  explicit Scratch(int64_t bytes);
+  std::byte *data() const { return memory_.get(); }
+
+private:
+  std::unique_ptr<std::byte, decltype(&std::free)> memory_;
+};
 
 /// A module's kernels, compiled for this machine and loaded.
 class CompiledKernels {
@@ -24,11 +35,17 @@ public:
   bool ok() const { return library_; }
   const std::string &message() const { return message_; }
 
-  /// Units of a kernel's space.
+  /// Units of a kernel's space, and bytes of scratch of a call.
   int64_t units(const std::string &kernel) const;
+  int64_t scratchBytes(const std::string &kernel) const;
+  KernelFunction function(const std::string &kernel) const;
+
+  /// Runs units [begin, end) with scratch full of garbage; gives the fault word.
+  int32_t call(const std::string &kernel, std::span<const KernelArgument> arguments,
+               int64_t begin, int64_t end) const;
 
   /// Runs all units of a kernel in calls of at most `unitsPerCall`, last ranges first;
-  /// gives the fault word. Scratch is filled with garbage before each call.
+  /// gives the fault word.
   int32_t run(const std::string &kernel, std::span<void *const> operands,
               int64_t unitsPerCall = INT64_MAX) const;
 

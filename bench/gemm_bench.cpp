@@ -1,0 +1,138 @@
+// GEMM kernels at the sizes of a GPT-2 of 355 M parameters: their share of the
+// fused multiply-add peak that the same run measures, on one thread and on two.
+
+#include "runtime/base/ThreadTeam.h"
+#include "test/Unit/Kernels/KernelHarness.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <immintrin.h>
+
+using namespace spillway;
+
+namespace {
+
+struct Size {
+  int64_t depth, columns;
+};
+constexpr Size sizes[] = {{1024, 3072}, {1024, 1024}, {1024, 4096}, {4096, 1024}, {1024, 50257}};
+
+std::string kernelName(int64_t rows, Size size) {
+  return fmt::format("gemm_{}_{}_{}", rows, size.depth, size.columns);
+}
+
+std::string kernelText(int64_t rows, Size size) {
+  std::string lhs = fmt::format("tensor<{}x{}xf32>", rows, size.depth);
+  std::string rhs = fmt::format("tensor<{}x{}xf32>", size.depth, size.columns);
+  std::string result = fmt::format("tensor<{}x{}xf32>", rows, size.columns);
+  std::string bias = fmt::format("tensor<{}xf32>", size.columns);
+  return fmt::format(R"(
+    nn.kernel @{0}(%x: {1}, %w: {2} {{nn.layout = #nn.panels<1>, nn.tiled}}, %b: {3}) -> {4}
+        attributes {{schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64}} {{
+      %0 = nn.matmul %x, %w : {1}, {2} -> {4}
+      %1 = nn.broadcast %b dims [1] : {3} -> {4}
+      %2 = arith.addf %0, %1 : {4}
+      nn.yield %2 : {4}
+    }})",
+                     kernelName(rows, size), lhs, rhs, bias, result);
+}
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A million rounds of twelve independent chains in registers.
+[[gnu::target("avx2,fma")]] void spinMultiplyAdd() {
+  __m256 chains[12];
+  for (__m256 &chain : chains)
+    chain = _mm256_set1_ps(1);
+  __m256 factor = _mm256_set1_ps(0.5f);
+  for (int round = 0; round < 1000000; ++round)
+    for (__m256 &chain : chains)
+      asm volatile("vfmadd213ps %1, %1, %0" : "+x"(chain) : "x"(factor));
+}
+constexpr double spinFlops = 1e6 * 12 * 8 * 2;
+
+double timeOf(ThreadTeam &team, int64_t units, auto &&body) {
+  double start = seconds();
+  team.run(0, units, body);
+  return seconds() - start;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+void measure(const test::CompiledKernels &kernels, ThreadTeam &team, int64_t rows, Size size,
+             double budgetSeconds) {
+  std::string name = kernelName(rows, size);
+  int64_t units = kernels.units(name);
+  std::vector<float> lhs(rows * size.depth, 0.5f), rhs(units * panelWidth * size.depth, 0.25f),
+      bias(size.columns, 1), result(rows * size.columns);
+  KernelArgument arguments[] = {
+      {lhs.data(), 0}, {rhs.data(), 0}, {bias.data(), 0}, {result.data(), 0}};
+  std::vector<test::Scratch> scratch;
+  for (unsigned i = 0; i < team.size(); ++i)
+    scratch.emplace_back(kernels.scratchBytes(name));
+  KernelFunction function = kernels.function(name);
+  int32_t fault = 0;
+  auto compute = [&](int64_t first, int64_t last, unsigned thread) {
+    function(arguments, first, last, scratch[thread].data(), &fault);
+  };
+  auto spin = [&](int64_t, int64_t, unsigned) { spinMultiplyAdd(); };
+
+  timeOf(team, units, compute);
+  std::vector<double> kernelTimes, peakTimes;
+  // The clock frequency drifts: peak and kernel take turns.
+  for (double end = seconds() + budgetSeconds; kernelTimes.size() < 7 || seconds() < end;) {
+    peakTimes.push_back(timeOf(team, team.size(), spin));
+    for (int i = 0; i < 3; ++i)
+      kernelTimes.push_back(timeOf(team, units, compute));
+  }
+  double rate = 2e-9 * static_cast<double>(rows * size.depth * size.columns) / median(kernelTimes);
+  double peak = 1e-9 * spinFlops * team.size() / median(peakTimes);
+  double weightRate = 4e-9 * static_cast<double>(size.depth * size.columns) / median(kernelTimes);
+  fmt::print("{:5} {:6} {:6} {:8} {:9.1f} {:9.1f} {:7.3f} {:12.1f}\n", rows, size.columns,
+             size.depth, team.size(), rate, peak, rate / peak, weightRate);
+  std::fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<int64_t> rowCounts = {1, 8, 128, 1024};
+  std::vector<unsigned> threadCounts = {1, 2};
+  double budgetSeconds = 0.5;
+  CLI::App app("GEMM kernels against the fused multiply-add peak");
+  app.add_option("--rows", rowCounts, "Rows of the left operand")->delimiter(',');
+  app.add_option("--threads", threadCounts, "Threads")->delimiter(',');
+  app.add_option("--seconds", budgetSeconds, "Time for each line");
+  CLI11_PARSE(app, argc, argv);
+
+  std::string text;
+  for (int64_t rows : rowCounts)
+    for (Size size : sizes)
+      text += kernelText(rows, size);
+  test::CompiledKernels kernels(text);
+  if (!kernels.ok()) {
+    fmt::print(stderr, "{}\n", kernels.message());
+    return 3;
+  }
+  fmt::print("    m      n      k  threads    GFlop/s      peak   share  weights GB/s\n");
+  for (unsigned threads : threadCounts) {
+    Result<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(threads);
+    if (!team) {
+      fmt::print(stderr, "{}\n", team.error().message);
+      return static_cast<int>(team.error().kind);
+    }
+    for (int64_t rows : rowCounts)
+      for (Size size : sizes)
+        measure(kernels, **team, rows, size, budgetSeconds);
+  }
+  return 0;
+}

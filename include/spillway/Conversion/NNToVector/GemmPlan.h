@@ -1,0 +1,61 @@
+// How a matrix product is cut into register tiles, cache blocks and units. Pure
+// arithmetic: no code is made here.
+#pragma once
+
+#include "spillway/Conversion/NNToVector/RegisterTile.h"
+
+namespace spillway::kernels {
+
+/// A product seen as `batches` products [rows, depth] x [depth, columns]. Leading
+/// dimensions of the left operand are rows where one right operand serves them all.
+struct GemmShape {
+  explicit GemmShape(nn::MatmulOp matmul);
+
+  int64_t rows, columns, depth;
+  int64_t batches;
+  /// Each batch has its own right operand; units then run over batches too.
+  bool batchedRhs;
+
+  /// Panels of columns of one batch, and units of the launch space.
+  int64_t panels() const;
+  int64_t units() const { return panels() * (batchedRhs ? batches : 1); }
+  bool isEmpty() const { return rows == 0 || columns == 0 || batches == 0; }
+};
+
+/// The nest of loops, outermost first: blocks of tiles of rows, groups of panels,
+/// blocks of depth; inside, the left operand is packed once, then for each panel each
+/// tile of rows continues its accumulators, which lie in scratch, over the depth of
+/// the block. After the last block of depth the group goes through the epilogue.
+/// No number of it depends on the range of units.
+struct GemmPlan {
+  GemmPlan(nn::MatmulOp matmul, const CpuTarget &target);
+
+  GemmShape shape;
+  mlir::Type operandElement, accumulator;
+
+  RowTiles tiles;
+  int64_t tilesPerBlock;
+  /// Panels in a group, indices of depth in a block (a multiple of 8 where there is
+  /// more than one block).
+  int64_t groupPanels, blockDepth;
+  /// The right operand is copied, block by block, into panels of accumulator type:
+  /// it is not stored so, and more than one tile reads it, or it cannot be read in place.
+  bool packsRhs;
+
+  int64_t blockRows() const { return tilesPerBlock * tiles.tallRows; }
+  int64_t packedTileElements() const { return blockDepth * tiles.packedStride(); }
+  int64_t packedLhsElements() const { return tilesPerBlock * packedTileElements(); }
+  int64_t packedRhsElements() const;
+  int64_t accumulatorElements() const;
+  /// Bytes of the three areas of scratch, each a multiple of 64, in this order.
+  int64_t packedLhsBytes() const;
+  int64_t packedRhsBytes() const;
+  int64_t accumulatorBytes() const;
+  int64_t scratchBytes() const { return packedLhsBytes() + packedRhsBytes() + accumulatorBytes(); }
+};
+
+/// The panel layout of a matmul's right operand: that of the kernel's argument, where
+/// it is one; null for row-major order.
+nn::PanelsAttr rhsPanels(nn::MatmulOp matmul);
+
+} // namespace spillway::kernels

@@ -1,0 +1,65 @@
+#include "spillway/Conversion/NNToVector/GemmPlan.h"
+
+#include "runtime/device/KernelAbi.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::kernels;
+
+namespace {
+
+/// Tiles of six rows whose packed block fills about a third of a 512 KiB L2.
+constexpr int64_t maxBlockRows = 132;
+/// A block of a panel takes half of a 32 KiB L1 in f32.
+constexpr int64_t maxBlockDepth = 256;
+/// Packing the left operand again for each group costs a percent or two of its work.
+constexpr int64_t maxGroupPanels = 32;
+constexpr int64_t cacheLine = 64;
+
+} // namespace
+
+nn::PanelsAttr kernels::rhsPanels(nn::MatmulOp matmul) {
+  auto argument = dyn_cast<BlockArgument>(matmul.getRhs());
+  if (!argument)
+    return {};
+  auto kernel = matmul->getParentOfType<nn::KernelOp>();
+  return kernel.getArgAttrOfType<nn::PanelsAttr>(argument.getArgNumber(), nn::layoutAttrName);
+}
+
+GemmShape::GemmShape(nn::MatmulOp matmul)
+    : rows(matmul.getM()), columns(matmul.getN()), depth(matmul.getK()), batches(matmul.getBatch()),
+      batchedRhs(matmul.getRhs().getType().getRank() > 2) {
+  if (!batchedRhs && !matmul.getTransposeLhs()) {
+    rows *= batches;
+    batches = 1;
+  }
+}
+
+int64_t GemmShape::panels() const { return llvm::divideCeil(columns, panelWidth); }
+
+GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
+    : shape(matmul), operandElement(matmul.getLhs().getType().getElementType()),
+      accumulator(accumulatorType(operandElement)),
+      tiles(shape.rows, registerRows(accumulator, target)) {
+  int64_t blocks = llvm::divideCeil(tiles.count * tiles.tallRows, maxBlockRows);
+  tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
+  groupPanels = std::min(maxGroupPanels, shape.panels());
+  blockDepth = std::min(shape.depth, maxBlockDepth);
+  bool stored = rhsPanels(matmul) && operandElement == accumulator;
+  bool readInPlace = tiles.count == 1 && (rhsPanels(matmul) || !matmul.getTransposeRhs());
+  packsRhs = !stored && !readInPlace;
+}
+
+int64_t GemmPlan::packedRhsElements() const { return packsRhs ? blockDepth * panelWidth : 0; }
+
+int64_t GemmPlan::accumulatorElements() const { return groupPanels * blockRows() * panelWidth; }
+
+static int64_t areaBytes(int64_t elements, Type element) {
+  return llvm::alignTo(elements * nn::elementBytes(element), cacheLine);
+}
+
+int64_t GemmPlan::packedLhsBytes() const { return areaBytes(packedLhsElements(), accumulator); }
+int64_t GemmPlan::packedRhsBytes() const { return areaBytes(packedRhsElements(), accumulator); }
+int64_t GemmPlan::accumulatorBytes() const { return areaBytes(accumulatorElements(), accumulator); }

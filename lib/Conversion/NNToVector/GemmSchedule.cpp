@@ -1,0 +1,425 @@
+// One matrix product with its epilogue. Units are panels of result columns.
+//
+// An element's chain of fused multiply-adds runs over depth in ascending order in one
+// lane of one accumulator; between blocks of depth the accumulator rests in scratch.
+// So the cuts of GemmPlan, and the units of a call, change no bit.
+
+#include "spillway/Conversion/NNToVector/ElementEmitter.h"
+#include "spillway/Conversion/NNToVector/GemmPlan.h"
+#include "spillway/Conversion/NNToVector/KernelSchedule.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::kernels;
+
+namespace {
+
+constexpr int64_t cacheLineBytes = 64;
+
+class GemmEmitter {
+public:
+  GemmEmitter(KernelBuilder &kernel, nn::MatmulOp matmul)
+      : kernel(kernel), b(kernel.builder()), matmul(matmul), plan(matmul, kernel.target()) {
+    if (rhsPanels(matmul))
+      panels = cast<BlockArgument>(matmul.getRhs()).getArgNumber();
+  }
+
+  void emit();
+
+private:
+  /// A range of rows, panels or depth while it is emitted.
+  struct Range {
+    Value from, to;
+  };
+
+  void emitBatch(Value batch, Range panels);
+  void emitGroup(Value batch, Range tiles, Range panels);
+  void packLhs(Value batch, Range tiles, Value depth);
+  void packTile(Value batch, Value row, Value to, int64_t rows, Value depth);
+  void packRhs(Value batch, Value panel, Value depth);
+  Value pullRhsRow(Value batch, Value column, int64_t columns, Value k);
+  void prefetchRhs(Range panels, Value panel, Value depth, Value tileInBlock);
+  void multiplyPanel(Value batch, Range tiles, Range panels, Value panel, Value depth);
+  /// Gives 16 elements of the right operand in accumulator type; `k` counts from the
+  /// beginning of the block of depth.
+  using RhsRow = llvm::function_ref<Value(Value k)>;
+  void continueTile(int64_t rows, Value lhs, Value accumulators, Value depth, RhsRow rhsRow);
+  void emitEpilogue(Value batch, Range tiles, Range panels);
+  void emitEpilogueRow(Value batch, Value row, Value column, int64_t columns, Value accumulator);
+
+  Value constant(int64_t value) { return kernel.constantIndex(value); }
+  Value add(Value lhs, Value rhs) { return arith::AddIOp::create(b, lhs, rhs); }
+  Value add(Value lhs, int64_t rhs) { return rhs == 0 ? lhs : add(lhs, constant(rhs)); }
+  Value sub(Value lhs, Value rhs) { return arith::SubIOp::create(b, lhs, rhs); }
+  Value mul(Value lhs, int64_t rhs) {
+    return rhs == 1 ? lhs : arith::MulIOp::create(b, lhs, constant(rhs));
+  }
+  Value min(Value lhs, Value rhs) { return arith::MinSIOp::create(b, lhs, rhs); }
+  Value max(Value lhs, Value rhs) { return arith::MaxSIOp::create(b, lhs, rhs); }
+
+  const GemmShape &shape() const { return plan.shape; }
+  VectorType panelType(Type element) const { return VectorType::get({panelWidth}, element); }
+  /// Indices of depth in the block that begins with `depth`.
+  Value blockDepth(Value depth);
+  Value firstRow(Value tile) { return plan.tiles.firstRow(kernel, tile); }
+  /// Calls `body` for the indices of depth in the block from `depth` in steps of `step`; `active`
+  /// of them lie inside the operand.
+  void forDepth(Value depth, int64_t step, llvm::function_ref<void(Value k, int64_t active)> body);
+  ElementIndex batchIndex(IndexMath &math, Value batch, RankedTensorType type);
+  void store(Value vector, Value memref, Value at) {
+    vector::StoreOp::create(b, vector, memref, at);
+  }
+
+  KernelBuilder &kernel;
+  ImplicitLocOpBuilder &b;
+  nn::MatmulOp matmul;
+  GemmPlan plan;
+  /// The right operand's argument where it is stored in panels, and the first one there.
+  std::optional<unsigned> panels;
+  Value firstPanel;
+  Value packedLhs, packedRhs, accumulators;
+};
+
+} // namespace
+
+void GemmEmitter::emit() {
+  auto area = [&](int64_t offset, int64_t elements) {
+    return kernel.scratch(offset, MemRefType::get({elements}, plan.accumulator));
+  };
+  packedLhs = area(0, plan.packedLhsElements());
+  packedRhs = area(plan.packedLhsBytes(), plan.packedRhsElements());
+  accumulators = area(plan.packedLhsBytes() + plan.packedRhsBytes(), plan.accumulatorElements());
+
+  if (panels) {
+    firstPanel = kernel.origin(*panels);
+    kernel.setFirstPanel(*panels, firstPanel);
+  }
+
+  if (!shape().batchedRhs) {
+    kernel.loop(0, shape().batches, 1, [&](Value batch) {
+      emitBatch(batch, {kernel.begin(), kernel.end()});
+    });
+    return;
+  }
+  Value panels = constant(shape().panels());
+  Value from = arith::DivUIOp::create(b, kernel.begin(), panels);
+  Value to = arith::CeilDivUIOp::create(b, kernel.end(), panels);
+  kernel.setFacts(to, {1, shape().batches});
+  kernel.loop(from, to, 1, [&](Value batch) {
+    Value first = mul(batch, shape().panels());
+    emitBatch(batch, {max(sub(kernel.begin(), first), constant(0)),
+                      min(sub(kernel.end(), first), panels)});
+  });
+}
+
+void GemmEmitter::emitBatch(Value batch, Range panels) {
+  kernel.loop(0, plan.tiles.count, plan.tilesPerBlock, [&](Value tile) {
+    Range tiles{tile, min(add(tile, plan.tilesPerBlock), constant(plan.tiles.count))};
+    kernel.loop(panels.from, panels.to, plan.groupPanels, [&](Value panel) {
+      emitGroup(batch, tiles, {panel, min(add(panel, plan.groupPanels), panels.to)});
+    });
+  });
+}
+
+void GemmEmitter::emitGroup(Value batch, Range tiles, Range panels) {
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(panelType(plan.accumulator)));
+  Value count = mul(sub(panels.to, panels.from), plan.blockRows() * panelWidth);
+  kernel.loop(constant(0), count, panelWidth, [&](Value at) { store(zero, accumulators, at); });
+  if (shape().depth > 0)
+    kernel.loop(0, shape().depth, plan.blockDepth, [&](Value depth) {
+      packLhs(batch, tiles, depth);
+      kernel.loop(panels.from, panels.to, 1,
+                  [&](Value panel) { multiplyPanel(batch, tiles, panels, panel, depth); });
+    });
+  emitEpilogue(batch, tiles, panels);
+}
+
+Value GemmEmitter::blockDepth(Value depth) {
+  if (plan.blockDepth == shape().depth)
+    return constant(shape().depth);
+  return min(constant(plan.blockDepth), sub(constant(shape().depth), depth));
+}
+
+void GemmEmitter::forDepth(Value depth, int64_t step, function_ref<void(Value, int64_t)> body) {
+  int64_t whole = shape().depth / step * step, rest = shape().depth - whole;
+  Value to = min(add(depth, plan.blockDepth), constant(whole));
+  kernel.setFacts(to, {step, whole});
+  if (whole > 0)
+    kernel.loop(depth, to, step, [&](Value k) { body(k, step); });
+  if (rest == 0)
+    return;
+  auto tail = [&] { body(constant(whole), rest); };
+  if (plan.blockDepth == shape().depth)
+    return tail();
+  Value reached = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, add(depth, plan.blockDepth),
+                                        constant(whole));
+  kernel.when(reached, tail);
+}
+
+ElementIndex GemmEmitter::batchIndex(IndexMath &math, Value batch, RankedTensorType type) {
+  ArrayRef<int64_t> sizes = type.getShape().drop_back(2);
+  return sizes.empty() ? ElementIndex() : math.delinearize(LaneIndex(batch), sizes);
+}
+
+void GemmEmitter::packLhs(Value batch, Range tiles, Value depth) {
+  plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
+    Value to = mul(sub(tile, tiles.from), plan.packedTileElements());
+    packTile(batch, firstRow(tile), to, rows, depth);
+  });
+}
+
+void GemmEmitter::packTile(Value batch, Value row, Value to, int64_t rows, Value depth) {
+  RankedTensorType type = matmul.getLhs().getType();
+  auto at = [&](Value k) { return add(to, mul(sub(k, depth), plan.tiles.packedStride())); };
+  for (int64_t first = 0; first < rows; first += transposeSize) {
+    int64_t count = std::min(transposeSize, rows - first);
+    if (matmul.getTransposeLhs()) {
+      // Rows lie side by side.
+      forDepth(depth, 1, [&](Value k, int64_t) {
+        ElementEmitter emitter(kernel, transposeSize, count);
+        ElementIndex index = batchIndex(emitter.indices(), batch, type);
+        index.push_back(LaneIndex(k));
+        index.push_back(emitter.indices().add(LaneIndex(row, 1), first));
+        store(toAccumulator(b, emitter.emit(matmul.getLhs(), index)), packedLhs, add(at(k), first));
+      });
+      continue;
+    }
+    forDepth(depth, transposeSize, [&](Value k, int64_t active) {
+      ElementEmitter emitter(kernel, transposeSize, active);
+      IndexMath &math = emitter.indices();
+      // Leading dimensions are rows or the batch: both are a row-major position.
+      LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));
+      SmallVector<Value> block;
+      for (int64_t i = first; i < first + count; ++i) {
+        ElementIndex index = math.delinearize(math.add(position, i), type.getShape().drop_back());
+        index.push_back(LaneIndex(k, 1));
+        block.push_back(toAccumulator(b, emitter.emit(matmul.getLhs(), index)));
+      }
+      for (auto [i, column] : llvm::enumerate(transposeBlock(b, block)))
+        if (static_cast<int64_t>(i) < active)
+          store(column, packedLhs, add(at(k), i * plan.tiles.packedStride() + first));
+    });
+  }
+}
+
+Value GemmEmitter::pullRhsRow(Value batch, Value column, int64_t columns, Value k) {
+  ElementEmitter emitter(kernel, panelWidth, columns);
+  ElementIndex index = batchIndex(emitter.indices(), batch, matmul.getRhs().getType());
+  index.append({LaneIndex(k), LaneIndex(column, 1)});
+  if (matmul.getTransposeRhs())
+    std::swap(index.back(), *std::prev(index.end(), 2));
+  return toAccumulator(b, emitter.emit(matmul.getRhs(), index));
+}
+
+void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
+  RankedTensorType type = matmul.getRhs().getType();
+  auto at = [&](Value k) { return mul(sub(k, depth), panelWidth); };
+  forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
+    if (panels || !matmul.getTransposeRhs()) {
+      forDepth(depth, 1, [&](Value k, int64_t) {
+        store(pullRhsRow(batch, column, columns, k), packedRhs, at(k));
+      });
+      return;
+    }
+    forDepth(depth, transposeSize, [&](Value k, int64_t active) {
+      ElementEmitter emitter(kernel, transposeSize, active);
+      IndexMath &math = emitter.indices();
+      for (int64_t first = 0; first < columns; first += transposeSize) {
+        SmallVector<Value> block;
+        for (int64_t i = first; i < std::min(columns, first + transposeSize); ++i) {
+          ElementIndex index = batchIndex(math, batch, type);
+          index.push_back(math.add(LaneIndex(column), i));
+          index.push_back(LaneIndex(k, 1));
+          block.push_back(toAccumulator(b, emitter.emit(matmul.getRhs(), index)));
+        }
+        for (auto [i, row] : llvm::enumerate(transposeBlock(b, block)))
+          if (static_cast<int64_t>(i) < active)
+            store(row, packedRhs, add(at(k), i * panelWidth + first));
+      }
+    });
+  });
+}
+
+// While tiles of this panel are computed, the block that comes next is on its way to L2.
+void GemmEmitter::prefetchRhs(Range range, Value panel, Value depth, Value tileInBlock) {
+  Value memref = kernel.argument(*panels);
+  int64_t perLine = cacheLineBytes / nn::elementBytes(plan.operandElement);
+  int64_t lines = llvm::divideCeil(plan.blockDepth * panelWidth, perLine);
+  int64_t linesPerTile = llvm::divideCeil(lines, plan.tilesPerBlock);
+
+  auto less = [&](Value lhs, Value rhs) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, lhs, rhs);
+  };
+  auto select = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, condition, yes, no);
+  };
+  Value nextDepth = add(depth, plan.blockDepth);
+  Value inGroup = less(add(panel, 1), range.to);
+  Value inDepth = less(nextDepth, constant(shape().depth));
+  Value nextPanel = select(inGroup, add(panel, 1), select(inDepth, range.from, range.to));
+  nextDepth = select(inGroup, depth, select(inDepth, nextDepth, constant(0)));
+  Value row = add(mul(sub(nextPanel, firstPanel), shape().depth), nextDepth);
+  Value next = add(mul(row, panelWidth), mul(tileInBlock, linesPerTile * perLine));
+  Value last = constant(cast<MemRefType>(memref.getType()).getNumElements() - 1);
+  kernel.loop(0, linesPerTile, 1, [&](Value line) {
+    memref::PrefetchOp::create(b, memref, ValueRange(min(add(next, mul(line, perLine)), last)),
+                               /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+  });
+}
+
+void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value panel, Value depth) {
+  if (plan.packsRhs)
+    packRhs(batch, panel, depth);
+  Value panelAccumulators = mul(sub(panel, range.from), plan.blockRows());
+
+  auto multiply = [&](RhsRow rhsRow) {
+    plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
+      Value tileInBlock = sub(tile, tiles.from);
+      if (panels)
+        prefetchRhs(range, panel, depth, tileInBlock);
+      Value lhs = mul(tileInBlock, plan.packedTileElements());
+      Value row = add(panelAccumulators, sub(firstRow(tile), firstRow(tiles.from)));
+      continueTile(rows, lhs, mul(row, panelWidth), depth, rhsRow);
+    });
+  };
+  if (plan.packsRhs) {
+    multiply([&](Value k) -> Value {
+      return vector::LoadOp::create(b, panelType(plan.accumulator), packedRhs, mul(k, panelWidth));
+    });
+  } else if (panels) {
+    Value first = add(mul(sub(panel, firstPanel), shape().depth), depth);
+    multiply([&](Value k) -> Value {
+      return toAccumulator(b, vector::LoadOp::create(b, panelType(plan.operandElement),
+                                                     kernel.argument(*panels),
+                                                     mul(add(first, k), panelWidth)));
+    });
+  } else {
+    forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
+      multiply([&](Value k) -> Value { return pullRhsRow(batch, column, columns, add(depth, k)); });
+    });
+  }
+}
+
+void GemmEmitter::continueTile(int64_t rows, Value lhs, Value at, Value depth, RhsRow rhsRow) {
+  auto accumulatorAt = [&](int64_t row) { return add(at, row * panelWidth); };
+  SmallVector<Value> carried;
+  for (int64_t row = 0; row < rows; ++row)
+    carried.push_back(
+        vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, accumulatorAt(row)));
+  auto lhsElement = [&](Value k, int64_t row) -> Value {
+    Value first = add(lhs, mul(k, plan.tiles.packedStride()));
+    return memref::LoadOp::create(b, packedLhs, add(first, row));
+  };
+  multiplyTile(kernel, carried, blockDepth(depth), shape().depth % depthUnroll == 0, lhsElement,
+               rhsRow);
+  for (int64_t row = 0; row < rows; ++row)
+    store(carried[row], accumulators, accumulatorAt(row));
+}
+
+void GemmEmitter::emitEpilogue(Value batch, Range tiles, Range range) {
+  Value from = firstRow(tiles.from), to = firstRow(tiles.to);
+  kernel.setFacts(to, {1, shape().rows});
+  kernel.loop(range.from, range.to, 1, [&](Value panel) {
+    Value first = mul(sub(panel, range.from), plan.blockRows());
+    forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
+      kernel.loop(from, to, 1, [&](Value row) {
+        Value at = mul(add(first, sub(row, from)), panelWidth);
+        Value accumulator =
+            vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, at);
+        emitEpilogueRow(batch, row, column, columns, accumulator);
+      });
+    });
+  });
+}
+
+void GemmEmitter::emitEpilogueRow(Value batch, Value row, Value column, int64_t columns,
+                                  Value accumulator) {
+  Type element = matmul.getType().getElementType();
+  if (element != plan.accumulator)
+    accumulator = arith::TruncFOp::create(b, panelType(element), accumulator);
+  ElementEmitter emitter(kernel, panelWidth, columns);
+  emitter.bind(matmul.getResult(), accumulator);
+  IndexMath &math = emitter.indices();
+  LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));
+  for (auto [i, yielded] : llvm::enumerate(kernel.yield().getInputs())) {
+    auto type = cast<RankedTensorType>(yielded.getType());
+    ElementIndex index = math.delinearize(position, type.getShape().drop_back());
+    index.push_back(LaneIndex(column, 1));
+    emitter.storeResult(i, index, emitter.pull(yielded, index));
+  }
+}
+
+namespace {
+
+class GemmSchedule final : public KernelSchedule {
+public:
+  FailureOr<KernelSpace> space(nn::KernelOp kernel) const override;
+  LogicalResult emit(KernelBuilder &kernel) const override;
+};
+
+nn::MatmulOp matmulOf(nn::KernelOp kernel) {
+  auto matmuls = kernel.getBody().getOps<nn::MatmulOp>();
+  return llvm::hasSingleElement(matmuls) ? *matmuls.begin() : nn::MatmulOp();
+}
+
+/// Every tensor that follows from the product has an element for each of its elements,
+/// in the same order and with the same columns.
+LogicalResult verifyEpilogue(nn::KernelOp kernel, nn::MatmulOp matmul) {
+  llvm::SmallPtrSet<Operation *, 8> followers{matmul};
+  int64_t columns = matmul.getN(), elements = matmul.getType().getNumElements();
+  auto follows = [&](Value operand) { return followers.contains(operand.getDefiningOp()); };
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (llvm::none_of(op.getOperands(), follows))
+      continue;
+    if (!OpTrait::hasElementwiseMappableTraits(&op) && !isa<nn::ReshapeOp>(op))
+      return op.emitOpError("cannot be computed in the epilogue of a matrix product");
+    followers.insert(&op);
+  }
+  for (Operation *op : followers) {
+    auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+    if (shape.empty() || shape.back() != columns)
+      return op->emitOpError("has other columns than the matrix product");
+  }
+  for (Type result : kernel.getResultTypes()) {
+    auto type = cast<RankedTensorType>(result);
+    if (type.getRank() == 0 || type.getShape().back() != columns ||
+        type.getNumElements() != elements)
+      return kernel.emitOpError("has a result of another shape than its matrix product");
+  }
+  return success();
+}
+
+} // namespace
+
+FailureOr<KernelSpace> GemmSchedule::space(nn::KernelOp kernel) const {
+  nn::MatmulOp matmul = matmulOf(kernel);
+  if (!matmul)
+    return kernel.emitOpError("must hold one nn.matmul");
+  if (matmul.getLhs().getType().getElementType().isInteger(1))
+    return matmul.emitOpError("cannot be computed on i1");
+  if (nn::PanelsAttr panels = rhsPanels(matmul);
+      panels && panels.getDim() != (matmul.getTransposeRhs() ? 0 : 1))
+    return matmul.emitOpError("needs panels along its result's columns");
+  if (failed(verifyElements(kernel, matmul)) || failed(verifyEpilogue(kernel, matmul)))
+    return failure();
+  int64_t scratch = 0;
+  for (CpuLevel level : {CpuLevel::avx2, CpuLevel::avx512, CpuLevel::avx512bf16})
+    scratch = std::max(scratch, GemmPlan(matmul, {level}).scratchBytes());
+  return KernelSpace{std::max<int64_t>(1, GemmShape(matmul).units()), scratch};
+}
+
+LogicalResult GemmSchedule::emit(KernelBuilder &kernel) const {
+  nn::MatmulOp matmul = matmulOf(kernel.kernel());
+  if (!GemmShape(matmul).isEmpty())
+    GemmEmitter(kernel, matmul).emit();
+  return success();
+}
+
+const KernelSchedule &kernels::gemmSchedule() {
+  static const GemmSchedule schedule;
+  return schedule;
+}

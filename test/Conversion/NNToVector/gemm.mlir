@@ -1,0 +1,57 @@
+// RUN: spillway-opt %s -split-input-file -nn-to-vector -verify-diagnostics | FileCheck %s
+
+// Thirteen rows are three tiles: one of five rows, two of four. The bias is added, and the
+// product rounded to its element type, after the last block of depth.
+// CHECK-LABEL: func.func @packed
+// The block of the left operand, transposed eight by eight.
+// CHECK: vector.load {{.*}} : memref<6656xbf16>, vector<8xbf16>
+// CHECK: arith.extf {{.*}} : vector<8xbf16> to vector<8xf32>
+// CHECK: vector.shuffle {{.*}} [0, 8, 1, 9, 4, 12, 5, 13] : vector<8xf32>, vector<8xf32>
+// A block of a panel, in accumulator type since several tiles read it.
+// CHECK: vector.load {{.*}} : memref<24576xbf16>, vector<16xbf16>
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data : memref<24576xbf16>
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK-COUNT-20: math.fma {{.*}} : vector<16xf32>
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+// CHECK-COUNT-16: math.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: math.fma
+// CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK: arith.addf {{.*}} : vector<16xbf16>
+// CHECK: vector.store {{.*}} : memref<624xbf16>, vector<16xbf16>
+nn.kernel @packed(%x: tensor<13x512xbf16>, %w: tensor<512x48xbf16> {nn.layout = #nn.panels<1>, nn.tiled}, %b: tensor<48xbf16>)
+    -> tensor<13x48xbf16> attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<13x512xbf16>, tensor<512x48xbf16> -> tensor<13x48xbf16>
+  %1 = nn.broadcast %b dims [1] : tensor<48xbf16> -> tensor<13x48xbf16>
+  %2 = arith.addf %0, %1 : tensor<13x48xbf16>
+  nn.yield %2 : tensor<13x48xbf16>
+}
+
+// -----
+
+// One row reads the weight where it lies.
+// CHECK-LABEL: func.func @one_row
+// CHECK: scf.for {{.*}} -> (vector<16xf32>) {
+// CHECK: vector.load {{.*}} : memref<4096xf32>, vector<16xf32>
+// CHECK: math.fma
+nn.kernel @one_row(%x: tensor<1x64xf32>, %w: tensor<64x64xf32>) -> tensor<1x64xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 4 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<1x64xf32>, tensor<64x64xf32> -> tensor<1x64xf32>
+  nn.yield %0 : tensor<1x64xf32>
+}
+
+// -----
+
+// expected-error @below {{must hold one nn.matmul}}
+nn.kernel @no_matmul(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
+  nn.yield %x : tensor<4xf32>
+}
+
+// -----
+
+nn.kernel @other_panels(%x: tensor<4x4xf32>, %w: tensor<4x4xf32> {nn.layout = #nn.panels<0>, nn.tiled}) -> tensor<4x4xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
+  // expected-error @below {{needs panels along its result's columns}}
+  %0 = nn.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  nn.yield %0 : tensor<4x4xf32>
+}

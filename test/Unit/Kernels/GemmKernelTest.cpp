@@ -1,0 +1,280 @@
+// Gemm kernels against the chain of fused multiply-adds that defines them, bit by bit.
+
+#include "test/Unit/Kernels/KernelHarness.h"
+#include "test/Unit/Kernels/Numbers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+using namespace spillway;
+using namespace spillway::test;
+
+namespace {
+
+struct Product {
+  std::vector<int64_t> batch;
+  int64_t m, k, n;
+  std::string type = "f32", resultType = type;
+  bool transposeLhs = false, transposeRhs = false, packed = false, batchedRhs = false;
+  /// max(product + bias, 0) + residual.
+  bool epilogue = false;
+
+  int64_t batches() const {
+    int64_t product = 1;
+    for (int64_t size : batch)
+      product *= size;
+    return product;
+  }
+  int64_t panels() const { return (n + panelWidth - 1) / panelWidth; }
+
+  std::string tensor(bool batched, std::vector<int64_t> sizes, const std::string &element) const {
+    if (batched)
+      sizes.insert(sizes.begin(), batch.begin(), batch.end());
+    return fmt::format("tensor<{}x{}>", fmt::join(sizes, "x"), element);
+  }
+
+  std::string text(const std::string &name) const {
+    using Sizes = std::vector<int64_t>;
+    std::string lhs = tensor(true, transposeLhs ? Sizes{k, m} : Sizes{m, k}, type);
+    std::string rhs = tensor(batchedRhs, transposeRhs ? Sizes{n, k} : Sizes{k, n}, type);
+    std::string result = tensor(true, {m, n}, resultType);
+    std::string bias = fmt::format("tensor<{}x{}>", n, resultType);
+    std::string layout =
+        packed ? fmt::format(" {{nn.layout = #nn.panels<{}>, nn.tiled}}", transposeRhs ? 0 : 1)
+               : "";
+    std::string text =
+        fmt::format("nn.kernel @{}(%x: {}, %w: {}{}, %b: {}, %r: {}) -> {} attributes {{schedule = "
+                    "#nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64}} {{\n"
+                    "%0 = nn.matmul %x{}, %w{} : {}, {} -> {}\n",
+                    name, lhs, rhs, layout, bias, result, result, transposeLhs ? " transpose" : "",
+                    transposeRhs ? " transpose" : "", lhs, rhs, result);
+    if (!epilogue)
+      return text + fmt::format("nn.yield %0 : {}\n}}\n", result);
+    return text + fmt::format("%z = arith.constant dense<0.0> : {0}\n"
+                              "%1 = nn.broadcast %b dims [{1}] : {2} -> {0}\n"
+                              "%2 = arith.addf %0, %1 : {0}\n"
+                              "%3 = arith.maximumf %2, %z : {0}\n"
+                              "%4 = arith.addf %3, %r : {0}\n"
+                              "nn.yield %4 : {0}\n}}\n",
+                              result, batch.size() + 1, bias);
+  }
+};
+
+/// The nearest number of a type.
+double rounded(const std::string &type, double value) {
+  return decode(type, encode(type, {value}))[0];
+}
+
+struct Operands {
+  std::vector<double> lhs, rhs, bias, residual;
+
+  Operands(const Product &p, std::mt19937 &random)
+      : lhs(smallValues(p.type, p.batches() * p.m * p.k, random)),
+        rhs(smallValues(p.type, (p.batchedRhs ? p.batches() : 1) * p.k * p.n, random)),
+        bias(smallValues(p.resultType, p.n, random)),
+        residual(smallValues(p.resultType, p.batches() * p.m * p.n, random)) {}
+
+  double right(const Product &p, int64_t batch, int64_t k, int64_t n) const {
+    int64_t base = p.batchedRhs ? batch * p.k * p.n : 0;
+    return rhs[base + (p.transposeRhs ? n * p.k + k : k * p.n + n)];
+  }
+
+  /// What the kernel must give, bit for bit.
+  std::vector<double> product(const Product &p) const {
+    std::vector<double> result;
+    for (int64_t b = 0; b < p.batches(); ++b)
+      for (int64_t m = 0; m < p.m; ++m)
+        for (int64_t n = 0; n < p.n; ++n) {
+          double chain = 0;
+          for (int64_t k = 0; k < p.k; ++k) {
+            double left = lhs[b * p.m * p.k + (p.transposeLhs ? k * p.m + m : m * p.k + k)];
+            chain = multiplyAdd(p.type, left, right(p, b, k, n), chain);
+          }
+          if (p.epilogue) {
+            chain = rounded(p.resultType, chain);
+            double sum = rounded(p.resultType, chain + bias[n]);
+            chain = rounded(p.resultType, std::max(sum, 0.0) + residual[result.size()]);
+          }
+          result.push_back(chain);
+        }
+    return result;
+  }
+
+  /// The right operand as stored: panels [first, last) where packed.
+  std::vector<std::byte> storedRhs(const Product &p, int64_t first, int64_t last) const {
+    if (!p.packed)
+      return encode(p.type, rhs);
+    std::vector<double> panels;
+    for (int64_t panel = first; panel < last; ++panel)
+      for (int64_t k = 0; k < p.k; ++k)
+        for (int64_t n = panel * panelWidth; n < (panel + 1) * panelWidth; ++n)
+          panels.push_back(n < p.n ? right(p, 0, k, n) : 0);
+    return encode(p.type, panels);
+  }
+};
+
+constexpr size_t guardBytes = 64;
+
+/// Runs units in ranges of `perCall`, last ranges first; tiles of a packed weight stand alone.
+std::vector<std::byte> run(const CompiledKernels &kernels, const std::string &name,
+                           const Product &p, const Operands &operands, int64_t perCall) {
+  std::vector<std::byte> lhs = encode(p.type, operands.lhs);
+  std::vector<std::byte> bias = encode(p.resultType, operands.bias);
+  std::vector<std::byte> residual = encode(p.resultType, operands.residual);
+  std::vector<std::byte> result(p.batches() * p.m * p.n * elementBytes(p.resultType) + guardBytes,
+                                std::byte(0x5c));
+  int64_t units = kernels.units(name);
+  for (int64_t end = units; end > 0; end -= std::min(perCall, end)) {
+    int64_t begin = std::max<int64_t>(0, end - perCall);
+    std::vector<std::byte> rhs = operands.storedRhs(p, begin, std::min(end, p.panels()));
+    KernelArgument arguments[] = {{lhs.data(), 0},
+                                  {rhs.data(), p.packed ? begin : 0},
+                                  {bias.data(), 0},
+                                  {residual.data(), 0},
+                                  {result.data(), 0}};
+    EXPECT_EQ(kernels.call(name, arguments, begin, end), 0);
+  }
+  for (size_t i = result.size() - guardBytes; i < result.size(); ++i)
+    EXPECT_EQ(result[i], std::byte(0x5c)) << "writes past the end";
+  result.resize(result.size() - guardBytes);
+  return result;
+}
+
+void check(const std::vector<Product> &products) {
+  std::string text;
+  for (size_t i = 0; i < products.size(); ++i)
+    text += products[i].text(fmt::format("k{}", i));
+  CompiledKernels kernels(text);
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::mt19937 random(20250101);
+  for (size_t i = 0; i < products.size(); ++i) {
+    const Product &p = products[i];
+    std::string name = fmt::format("k{}", i);
+    SCOPED_TRACE(p.text(name));
+    Operands operands(p, random);
+    std::vector<std::byte> expected = encode(p.resultType, operands.product(p));
+    for (int64_t perCall : {int64_t(1) << 40, int64_t(1), int64_t(3)})
+      ASSERT_EQ(run(kernels, name, p, operands, perCall), expected)
+          << "in calls of " << perCall << " units";
+  }
+}
+
+TEST(GemmKernel, TailsOfRowsColumnsAndDepth) {
+  std::vector<Product> products;
+  std::mt19937 random(1);
+  auto between = [&](int64_t from, int64_t to) {
+    return std::uniform_int_distribution<int64_t>(from, to)(random);
+  };
+  for (int64_t m : {1, 2, 5, 6, 7, 13, 29, 133})
+    for (bool packed : {false, true})
+      products.push_back(
+          {.batch = {}, .m = m, .k = between(1, 40), .n = between(1, 50), .packed = packed});
+  products.push_back({.batch = {}, .m = 1, .k = 1, .n = 1, .packed = true});
+  products.push_back({.batch = {}, .m = 140, .k = 515, .n = 33, .packed = true});
+  products.push_back({.batch = {}, .m = 9, .k = 256, .n = 16, .packed = true});
+  products.push_back({.batch = {}, .m = 3, .k = 300, .n = 600, .packed = true});
+  check(products);
+}
+
+TEST(GemmKernel, OrdersOfOperands) {
+  std::vector<Product> products;
+  for (bool transposeLhs : {false, true})
+    for (bool transposeRhs : {false, true})
+      for (bool packed : {false, true})
+        for (int64_t m : {1, 11})
+          products.push_back({.batch = {},
+                              .m = m,
+                              .k = 27,
+                              .n = 21,
+                              .transposeLhs = transposeLhs,
+                              .transposeRhs = transposeRhs,
+                              .packed = packed});
+  check(products);
+}
+
+TEST(GemmKernel, Batches) {
+  std::vector<Product> products;
+  for (bool transposeLhs : {false, true})
+    for (bool transposeRhs : {false, true})
+      for (bool batchedRhs : {false, true})
+        products.push_back({.batch = {2, 3},
+                            .m = 7,
+                            .k = 10,
+                            .n = 37,
+                            .transposeLhs = transposeLhs,
+                            .transposeRhs = transposeRhs,
+                            .packed = !batchedRhs,
+                            .batchedRhs = batchedRhs});
+  check(products);
+}
+
+TEST(GemmKernel, ElementTypes) {
+  std::vector<Product> products;
+  for (std::string type : {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"})
+    for (bool packed : {false, true})
+      for (int64_t m : {1, 8})
+        products.push_back({.batch = {},
+                            .m = m,
+                            .k = 261,
+                            .n = 35,
+                            .type = type,
+                            .transposeRhs = m == 8,
+                            .packed = packed});
+  for (std::string type : {"f16", "bf16"})
+    products.push_back(
+        {.batch = {}, .m = 5, .k = 20, .n = 18, .type = type, .resultType = "f32", .packed = true});
+  check(products);
+}
+
+TEST(GemmKernel, Epilogue) {
+  std::vector<Product> products;
+  for (std::string type : {"f64", "f32", "bf16"})
+    for (int64_t m : {1, 12})
+      products.push_back(
+          {.batch = {2}, .m = m, .k = 19, .n = 50, .type = type, .packed = true, .epilogue = true});
+  products.push_back(
+      {.batch = {3}, .m = 4, .k = 19, .n = 20, .batchedRhs = true, .epilogue = true});
+  check(products);
+}
+
+TEST(GemmKernel, NothingToContractOrToCompute) {
+  check({{.batch = {}, .m = 5, .k = 0, .n = 20, .packed = true, .epilogue = true},
+         {.batch = {}, .m = 0, .k = 4, .n = 20, .packed = true},
+         {.batch = {2}, .m = 3, .k = 4, .n = 0},
+         {.batch = {0}, .m = 3, .k = 4, .n = 5, .batchedRhs = true}});
+}
+
+TEST(GemmKernel, ReshapedRows) {
+  CompiledKernels kernels(R"(
+    nn.kernel @k(%x: tensor<6x5xf32>, %w: tensor<5x18xf32>) -> tensor<2x3x18xf32>
+        attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
+      %0 = nn.matmul %x, %w : tensor<6x5xf32>, tensor<5x18xf32> -> tensor<6x18xf32>
+      %1 = nn.reshape %0 : tensor<6x18xf32> -> tensor<2x3x18xf32>
+      %2 = arith.negf %1 : tensor<2x3x18xf32>
+      nn.yield %2 : tensor<2x3x18xf32>
+    })");
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::vector<float> x(30, 1), w(90), result(108);
+  for (size_t i = 0; i < w.size(); ++i)
+    w[i] = static_cast<float>(i);
+  void *operands[] = {x.data(), w.data(), result.data()};
+  ASSERT_EQ(kernels.run("k", operands), 0);
+  for (int64_t i = 0; i < 108; ++i)
+    ASSERT_EQ(result[i], -(180.f + 5 * static_cast<float>(i % 18)));
+}
+
+TEST(GemmKernel, RefusesAnEpilogueThatMovesElements) {
+  CompiledKernels kernels(R"(
+    nn.kernel @k(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32>
+        attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
+      %0 = nn.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+      %1 = nn.transpose %0 perm [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
+      nn.yield %1 : tensor<4x4xf32>
+    })");
+  EXPECT_FALSE(kernels.ok());
+  EXPECT_NE(kernels.message().find("epilogue of a matrix product"), std::string::npos)
+      << kernels.message();
+}
+
+} // namespace
