@@ -130,8 +130,8 @@ private:
       if (kind != StreamKind::compute && !isUsed(kind))
         continue;
       if (kind == StreamKind::read) {
-        SPILLWAY_ASSIGN_OR_RETURN(
-            reads_, ReadStream::create(resources_.store, resources_.engine, arenaBytes()));
+        SPILLWAY_ASSIGN_OR_RETURN(reads_, ReadStream::create(resources_.store, resources_.engine,
+                                                             arenaBytes(), resources_.ioTimeout));
         SPILLWAY_ASSIGN_OR_RETURN(workers_[stream], Worker::start(kind, [this](CommandList &list) {
                                     reads_->run(list, state_);
                                   }));

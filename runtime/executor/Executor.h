@@ -9,6 +9,7 @@
 #include "runtime/io/Engine.h"
 #include "runtime/state/Store.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,8 @@ struct ExecutorResources {
   /// In the order of the program's kernels. Empty: a replay, whose launches do
   /// nothing.
   std::span<const KernelFunction> kernels;
+  /// After so long without any completion of what is in flight, reading fails.
+  std::chrono::milliseconds ioTimeout = std::chrono::seconds(60);
 };
 
 /// Owns the arenas and a thread for each stream that the program uses; compute

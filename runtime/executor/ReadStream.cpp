@@ -12,18 +12,13 @@ namespace {
 /// Enough to keep the engine's queue full with small pieces too.
 constexpr uint32_t maxTransfers = 64;
 
-/// A drive that says nothing for so long while requests are in flight is broken.
-constexpr std::chrono::seconds silenceLimit{60};
-/// How long an error waits for what is in flight.
-constexpr std::chrono::seconds drainLimit{10};
-
 constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes * blockBytes; }
 } // namespace
 
-Result<std::unique_ptr<ReadStream>>
-ReadStream::create(const Store &store, io::Engine &engine,
-                   std::span<const std::span<std::byte>> arenas) {
-  std::unique_ptr<ReadStream> stream(new ReadStream(store, engine));
+Result<std::unique_ptr<ReadStream>> ReadStream::create(const Store &store, io::Engine &engine,
+                                                       std::span<const std::span<std::byte>> arenas,
+                                                       std::chrono::milliseconds timeout) {
+  std::unique_ptr<ReadStream> stream(new ReadStream(store, engine, timeout));
   SPILLWAY_RETURN_IF_ERROR(stream->initialise(arenas));
   return stream;
 }
@@ -67,7 +62,7 @@ Status ReadStream::pump() {
 }
 
 void ReadStream::drain() {
-  io::TimePoint until = engine_.now() + drainLimit;
+  io::TimePoint until = engine_.now() + timeout_;
   while (engine_.inFlight() != 0 && engine_.now() < until) {
     completions_.clear();
     if (!engine_.poll(completions_, until).ok())
@@ -222,14 +217,14 @@ Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t e
 
 Status ReadStream::completeRequests() {
   bool inFlight = engine_.inFlight() != 0;
-  io::TimePoint until = inFlight ? lastCompletion_ + silenceLimit : io::forever;
+  io::TimePoint until = inFlight ? lastCompletion_ + timeout_ : io::forever;
   completions_.clear();
   SPILLWAY_RETURN_IF_ERROR(engine_.poll(completions_, until));
   if (!completions_.empty() || !inFlight)
     lastCompletion_ = engine_.now();
   else if (engine_.now() >= until)
-    return machineError("no read has completed for {} s while {} were in flight",
-                        silenceLimit.count(), engine_.inFlight());
+    return machineError("no read has completed for {} ms while {} were in flight", timeout_.count(),
+                        engine_.inFlight());
   for (const io::Completion &completion : completions_)
     SPILLWAY_RETURN_IF_ERROR(completeRequest(completion));
   return {};

@@ -7,6 +7,7 @@
 #include "runtime/memory/Arena.h"
 #include "runtime/state/Store.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,13 +20,15 @@ namespace spillway {
 class ReadStream {
 public:
   /// Opens the files of the states and declares `arenas` to the engine, which both
-  /// outlive it as `store` does.
+  /// outlive it as `store` does. A drive that says nothing for `timeout` while
+  /// requests are in flight is broken.
   static Result<std::unique_ptr<ReadStream>> create(const Store &store, io::Engine &engine,
-                                                    std::span<const std::span<std::byte>> arenas);
+                                                    std::span<const std::span<std::byte>> arenas,
+                                                    std::chrono::milliseconds timeout);
 
   /// Runs the list's commands of the read stream. Returns when all have ended, or
-  /// after an error when nothing is in flight any more. What a broken drive still
-  /// holds after 10 s is left: the arenas must then outlive the engine.
+  /// after an error when nothing is in flight any more. A broken drive is
+  /// waited for no longer than the timeout again.
   void run(CommandList &list, RunState &state);
 
 private:
@@ -58,8 +61,8 @@ private:
     io::Engine &engine_;
   };
 
-  ReadStream(const Store &store, io::Engine &engine)
-      : store_(store), engine_(engine), watcher_(engine) {}
+  ReadStream(const Store &store, io::Engine &engine, std::chrono::milliseconds timeout)
+      : store_(store), engine_(engine), timeout_(timeout), watcher_(engine) {}
 
   Status initialise(std::span<const std::span<std::byte>> arenas);
 
@@ -84,6 +87,7 @@ private:
 
   const Store &store_;
   io::Engine &engine_;
+  std::chrono::milliseconds timeout_;
   EngineWatcher watcher_;
   /// Handles of the store's files.
   std::vector<int> files_;

@@ -78,7 +78,8 @@ public:
     SPILLWAY_ASSIGN_OR_RETURN(executor,
                               Executor::create({program, store, *device, communicator, *engine,
                                                 replay ? std::span<const KernelFunction>()
-                                                       : std::span(kernels->functions())}));
+                                                       : std::span(kernels->functions()),
+                                                std::chrono::milliseconds(200)}));
     return {};
   }
 
