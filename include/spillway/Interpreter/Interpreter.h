@@ -1,0 +1,47 @@
+// The reference interpreter: what the operations of a program mean, computed in
+// the plainest way. It is the oracle of every lowering and folds constants.
+//
+// What it promises about numbers (kernels are held to the same):
+// - Bit-exact: movement, integers, comparisons, casts; + - * / sqrt, fma, rounding
+//   functions, computed in f32 (f64 for f64) and rounded once to the element type;
+//   nn.matmul (one chain of fused multiply-adds in ascending k); nn.reduce sum,
+//   mean, prod, max, min, sum_square, l1, l2 and nn.cumsum, in the order the
+//   operation states (16 virtual lanes and a tree of halves along the last
+//   dimension, ascending otherwise).
+// - Within a tolerance: elementary functions (here correctly rounded but for about
+//   one case in 10^8; kernels: 2 ulp of f32) and what is made of them: softmax,
+//   log_softmax, attention, log_sum, log_sum_exp; and the norms, whose last
+//   products may be fused differently.
+// NaNs are equal to each other: payloads and signs of NaNs are not part of the contract.
+#pragma once
+
+#include "spillway/Interpreter/HostTensor.h"
+
+#include "dialects/Zero/Zero.h"
+
+#include <string>
+
+namespace spillway {
+
+/// Computes one operation of nn, arith or math on tensors. `operands` have the types
+/// of the operation's operands. Fails, without a diagnostic, with `reason` set where
+/// the operation is none of those or its result is not defined by them: an index out
+/// of range, an integer division by zero.
+mlir::LogicalResult evaluate(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands,
+                             llvm::SmallVectorImpl<HostTensor> &results, std::string &reason);
+
+/// Gives the value of a whole state, in row-major order. Emits its own diagnostics.
+using StateProvider = llvm::function_ref<mlir::FailureOr<HostTensor>(zero::StateOp)>;
+
+/// Runs a func.func or nn.kernel of one block: operations that `evaluate` knows,
+/// nn.call of whole kernels, zero.use and zero.lookup. Values are freed after their last
+/// use; a state is asked for at each use. Failures are reported at the operation.
+mlir::LogicalResult evaluateFunction(mlir::FunctionOpInterface function,
+                                     llvm::ArrayRef<HostTensor> inputs, StateProvider states,
+                                     llvm::SmallVectorImpl<HostTensor> &results);
+
+/// Reads the value of a state from its source. File paths are relative to `directory`.
+/// Failures are reported at the state.
+mlir::FailureOr<HostTensor> readState(zero::StateOp state, llvm::StringRef directory);
+
+} // namespace spillway

@@ -1,0 +1,141 @@
+#include "spillway/Interpreter/Interpreter.h"
+
+#include "Evaluators.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace spillway;
+
+LogicalResult spillway::evaluate(Operation *op, ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results, std::string &reason) {
+  FailureOr<HostTensor> result =
+      TypeSwitch<Operation *, FailureOr<HostTensor>>(op)
+          .Case<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp, nn::ConcatOp, nn::PadOp,
+                nn::IotaOp, nn::GatherOp, nn::GatherElementsOp, nn::GatherNDOp>(
+              [&](Operation *op) { return evaluateMovement(op, operands, reason); })
+          .Case([&](nn::MatmulOp op) { return evaluateMatmul(op, operands); })
+          .Case([&](nn::AttentionOp op) { return evaluateAttention(op, operands); })
+          .Case<nn::ReduceOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp,
+                nn::CumsumOp>([&](Operation *op) { return evaluateReduction(op, operands); })
+          .Default([&](Operation *op) { return evaluateElementwise(op, operands, reason); });
+  if (failed(result))
+    return failure();
+  results.assign(1, *std::move(result));
+  return success();
+}
+
+namespace {
+
+/// The values of one function while it runs.
+class Frame {
+public:
+  Frame(FunctionOpInterface function, StateProvider states) : function(function), states(states) {}
+
+  LogicalResult run(ArrayRef<HostTensor> inputs, SmallVectorImpl<HostTensor> &results) {
+    if (!llvm::hasSingleElement(function.getFunctionBody()))
+      return function->emitError("cannot be run: it needs one block");
+    Block &block = function.getFunctionBody().front();
+    if (inputs.size() != block.getNumArguments())
+      return function->emitError("takes ")
+             << block.getNumArguments() << " inputs, not " << inputs.size();
+    for (auto [argument, input] : llvm::zip(block.getArguments(), inputs)) {
+      if (argument.getType() != input.getType())
+        return function->emitError("input ") << argument.getArgNumber() << " is "
+                                             << input.getType() << ", not " << argument.getType();
+      values[argument] = input;
+    }
+    for (Operation &op : block)
+      for (Value operand : op.getOperands())
+        lastUser[operand] = &op;
+    for (Operation &op : block.without_terminator())
+      if (failed(step(&op)))
+        return failure();
+    results.clear();
+    for (Value value : block.getTerminator()->getOperands())
+      results.push_back(values.lookup(value));
+    return success();
+  }
+
+private:
+  LogicalResult step(Operation *op) {
+    SmallVector<HostTensor> operands, results;
+    for (Value operand : op->getOperands())
+      operands.push_back(values.lookup(operand));
+    std::string reason;
+    LogicalResult done = TypeSwitch<Operation *, LogicalResult>(op)
+                             .Case([&](nn::CallOp call) { return runKernel(call, operands, results); })
+                             .Case([&](zero::UseOp use) { return useState(use, results); })
+                             .Case([&](zero::LookupOp lookup) {
+                               return lookupRows(lookup, operands[0], results);
+                             })
+                             .Default([&](Operation *op) -> LogicalResult {
+                               if (succeeded(evaluate(op, operands, results, reason)))
+                                 return success();
+                               return op->emitError("cannot be evaluated: ") << reason;
+                             });
+    if (failed(done))
+      return failure();
+    for (Value operand : op->getOperands())
+      if (lastUser.lookup(operand) == op)
+        values.erase(operand);
+    for (auto [value, result] : llvm::zip(op->getResults(), results))
+      if (!value.use_empty())
+        values[value] = result;
+    return success();
+  }
+
+  LogicalResult runKernel(nn::CallOp call, ArrayRef<HostTensor> operands,
+                          SmallVectorImpl<HostTensor> &results) {
+    nn::KernelOp kernel = call.getKernel(symbols);
+    if (!kernel || call.getUnits())
+      return call->emitError("cannot be run: only calls of whole kernels can");
+    return Frame(kernel, states).run(operands, results);
+  }
+
+  FailureOr<HostTensor> valueOf(Operation *user, FlatSymbolRefAttr name) {
+    auto state = symbols.lookupNearestSymbolFrom<zero::StateOp>(user, name);
+    if (!state)
+      return user->emitError("no state ") << name;
+    return states(state);
+  }
+
+  LogicalResult useState(zero::UseOp use, SmallVectorImpl<HostTensor> &results) {
+    if (use.getTile())
+      return use->emitError("cannot be run: only uses of whole states can");
+    FailureOr<HostTensor> value = valueOf(use, use.getStateAttr());
+    if (failed(value))
+      return failure();
+    results.push_back(*std::move(value));
+    return success();
+  }
+
+  LogicalResult lookupRows(zero::LookupOp lookup, const HostTensor &indices,
+                           SmallVectorImpl<HostTensor> &results) {
+    FailureOr<HostTensor> value = valueOf(lookup, lookup.getStateAttr());
+    if (failed(value))
+      return failure();
+    std::string reason;
+    FailureOr<HostTensor> rows = gather(*value, indices, /*dim=*/0,
+                                        cast<RankedTensorType>(lookup.getType()), reason);
+    if (failed(rows))
+      return lookup->emitError("cannot be evaluated: ") << reason;
+    results.push_back(*std::move(rows));
+    return success();
+  }
+
+  FunctionOpInterface function;
+  StateProvider states;
+  SymbolTableCollection symbols;
+  llvm::DenseMap<Value, HostTensor> values;
+  llvm::DenseMap<Value, Operation *> lastUser;
+};
+
+} // namespace
+
+LogicalResult spillway::evaluateFunction(FunctionOpInterface function, ArrayRef<HostTensor> inputs,
+                                         StateProvider states,
+                                         SmallVectorImpl<HostTensor> &results) {
+  return Frame(function, states).run(inputs, results);
+}

@@ -1,0 +1,16 @@
+// 16-bit floating-point formats as bits: IEEE half (f16) and bfloat16.
+#pragma once
+
+#include <cstdint>
+
+namespace spillway {
+
+/// Exact.
+float halfToFloat(uint16_t bits);
+float bfloat16ToFloat(uint16_t bits);
+
+/// Rounded once, to nearest even; overflow gives infinity, a NaN stays a (quiet) NaN.
+uint16_t halfFromDouble(double value);
+uint16_t bfloat16FromDouble(double value);
+
+} // namespace spillway
