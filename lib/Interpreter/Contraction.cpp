@@ -86,7 +86,7 @@ template <typename T> struct AttentionRow {
   }
 };
 
-template <typename T> HostTensor attention(AttentionOp op, ArrayRef<HostTensor> operands) {
+template <typename T> TensorValue attention(AttentionOp op, ArrayRef<TensorValue> operands) {
   ArrayRef<int64_t> q = operands[0].getShape(), k = operands[1].getShape(),
                     v = operands[2].getShape();
   int64_t heads = q[1], keyHeads = k[1], m = q[2], d = q[3], n = k[2], e = v[3];
@@ -136,7 +136,7 @@ template <typename T> HostTensor attention(AttentionOp op, ArrayRef<HostTensor> 
 
 } // namespace
 
-HostTensor spillway::evaluateMatmul(MatmulOp op, ArrayRef<HostTensor> operands) {
+TensorValue spillway::evaluateMatmul(MatmulOp op, ArrayRef<TensorValue> operands) {
   auto type = cast<RankedTensorType>(op.getType());
   Type element = operands[0].getElementType();
   if (element.isF64())
@@ -149,12 +149,12 @@ HostTensor spillway::evaluateMatmul(MatmulOp op, ArrayRef<HostTensor> operands) 
   if (!isa<FloatType>(type.getElementType()))
     return storeIntegers(type, sums);
   // An integer product asked for in f32: wrapped to its own type, then rounded.
-  HostTensor wrapped = storeIntegers(type.clone(element), sums);
+  TensorValue wrapped = storeIntegers(type.clone(element), sums);
   std::vector<int64_t> exact = loadSigned(wrapped);
   return storeFloats(type, ArrayRef<long double>(std::vector<long double>(exact.begin(), exact.end())));
 }
 
-HostTensor spillway::evaluateAttention(AttentionOp op, ArrayRef<HostTensor> operands) {
+TensorValue spillway::evaluateAttention(AttentionOp op, ArrayRef<TensorValue> operands) {
   return operands[0].getElementType().isF64() ? attention<double>(op, operands)
                                               : attention<float>(op, operands);
 }

@@ -32,7 +32,7 @@ template <typename Visit> void withStorage(Type type, Visit visit) {
 
 } // namespace
 
-template <typename T> std::vector<T> spillway::loadFloats(const HostTensor &tensor) {
+template <typename T> std::vector<T> spillway::loadFloats(const TensorValue &tensor) {
   std::vector<T> values(tensor.getNumElements());
   Type type = tensor.getElementType();
   auto same = [](auto value) { return static_cast<T>(value); };
@@ -48,8 +48,8 @@ template <typename T> std::vector<T> spillway::loadFloats(const HostTensor &tens
 }
 
 template <typename T>
-HostTensor spillway::storeFloats(RankedTensorType type, ArrayRef<T> values) {
-  HostTensor tensor(type);
+TensorValue spillway::storeFloats(RankedTensorType type, ArrayRef<T> values) {
+  TensorValue tensor(type);
   Type element = type.getElementType();
   if (element.isF64())
     convert(values, tensor.getMutable<double>().data(),
@@ -66,13 +66,13 @@ HostTensor spillway::storeFloats(RankedTensorType type, ArrayRef<T> values) {
   return tensor;
 }
 
-template std::vector<float> spillway::loadFloats(const HostTensor &);
-template std::vector<double> spillway::loadFloats(const HostTensor &);
-template HostTensor spillway::storeFloats(RankedTensorType, ArrayRef<float>);
-template HostTensor spillway::storeFloats(RankedTensorType, ArrayRef<double>);
-template HostTensor spillway::storeFloats(RankedTensorType, ArrayRef<long double>);
+template std::vector<float> spillway::loadFloats(const TensorValue &);
+template std::vector<double> spillway::loadFloats(const TensorValue &);
+template TensorValue spillway::storeFloats(RankedTensorType, ArrayRef<float>);
+template TensorValue spillway::storeFloats(RankedTensorType, ArrayRef<double>);
+template TensorValue spillway::storeFloats(RankedTensorType, ArrayRef<long double>);
 
-std::vector<uint64_t> spillway::loadUnsigned(const HostTensor &tensor) {
+std::vector<uint64_t> spillway::loadUnsigned(const TensorValue &tensor) {
   std::vector<uint64_t> values(tensor.getNumElements());
   withStorage(tensor.getElementType(), [&](auto storage) {
     convert(tensor.get<decltype(storage)>(), values.data(),
@@ -81,7 +81,7 @@ std::vector<uint64_t> spillway::loadUnsigned(const HostTensor &tensor) {
   return values;
 }
 
-std::vector<int64_t> spillway::loadSigned(const HostTensor &tensor) {
+std::vector<int64_t> spillway::loadSigned(const TensorValue &tensor) {
   std::vector<int64_t> values(tensor.getNumElements());
   int unusedBits = 64 - tensor.getElementType().getIntOrFloatBitWidth();
   withStorage(tensor.getElementType(), [&](auto storage) {
@@ -92,8 +92,8 @@ std::vector<int64_t> spillway::loadSigned(const HostTensor &tensor) {
   return values;
 }
 
-HostTensor spillway::storeIntegers(RankedTensorType type, ArrayRef<int64_t> values) {
-  HostTensor tensor(type);
+TensorValue spillway::storeIntegers(RankedTensorType type, ArrayRef<int64_t> values) {
+  TensorValue tensor(type);
   bool bits = type.getElementType().isInteger(1);
   withStorage(type.getElementType(), [&](auto storage) {
     using Storage = decltype(storage);

@@ -1,21 +1,21 @@
 // Elements of any type as the numbers that they are computed with.
 #pragma once
 
-#include "spillway/Interpreter/HostTensor.h"
+#include "spillway/Interpreter/TensorValue.h"
 
 namespace spillway {
 
 /// Elements of a float tensor, exact: `T` is float (not of f64) or double.
-template <typename T> std::vector<T> loadFloats(const HostTensor &tensor);
+template <typename T> std::vector<T> loadFloats(const TensorValue &tensor);
 /// Rounds once to the element type. `T` is float, double, or long double (to f64 alone).
 template <typename T>
-HostTensor storeFloats(mlir::RankedTensorType type, llvm::ArrayRef<T> values);
+TensorValue storeFloats(mlir::RankedTensorType type, llvm::ArrayRef<T> values);
 
 /// Elements of an integer tensor, sign-extended: a true i1 is -1, as in `arith`.
-std::vector<int64_t> loadSigned(const HostTensor &tensor);
+std::vector<int64_t> loadSigned(const TensorValue &tensor);
 /// Zero-extended: a true i1 is 1.
-std::vector<uint64_t> loadUnsigned(const HostTensor &tensor);
+std::vector<uint64_t> loadUnsigned(const TensorValue &tensor);
 /// Keeps the low bits.
-HostTensor storeIntegers(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> values);
+TensorValue storeIntegers(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> values);
 
 } // namespace spillway

@@ -16,44 +16,44 @@ namespace {
 /// One elementwise operation at work. Results have the shape of the operands.
 class Elementwise {
 public:
-  Elementwise(Operation *op, ArrayRef<HostTensor> operands)
+  Elementwise(Operation *op, ArrayRef<TensorValue> operands)
       : operands(operands), type(cast<RankedTensorType>(op->getResult(0).getType())) {}
 
   /// `function` of one, two or three floats, in f32 (f64 for f64), rounded once.
-  template <typename Function> HostTensor floats(Function function) const {
+  template <typename Function> TensorValue floats(Function function) const {
     return operandElement().isF64() ? floatsIn<double>(function) : floatsIn<float>(function);
   }
   /// `function` of one or two floats in a type with room to spare, rounded once.
-  template <typename Function> HostTensor elementary(Function function) const {
+  template <typename Function> TensorValue elementary(Function function) const {
     return operandElement().isF64() ? floatsIn<double, long double>(function)
                                     : floatsIn<float, double>(function);
   }
   /// A truth value of one or two floats.
-  template <typename Function> HostTensor test(Function function) const {
+  template <typename Function> TensorValue test(Function function) const {
     return toIntegers<double>(loadAll<double>(), function);
   }
   /// `function` of sign-extended integers; the low bits stay.
-  template <typename Function> HostTensor integers(Function function) const {
+  template <typename Function> TensorValue integers(Function function) const {
     return toIntegers<int64_t>(llvm::map_to_vector<3>(operands, loadSigned), function);
   }
-  template <typename Function> HostTensor unsignedIntegers(Function function) const {
+  template <typename Function> TensorValue unsignedIntegers(Function function) const {
     return toIntegers<uint64_t>(llvm::map_to_vector<3>(operands, loadUnsigned), function);
   }
-  template <typename From> HostTensor integersToFloats(const std::vector<From> &from) const {
+  template <typename From> TensorValue integersToFloats(const std::vector<From> &from) const {
     return storeFloats(type, ArrayRef<long double>(std::vector<long double>(from.begin(), from.end())));
   }
-  HostTensor floatsToFloats() const {
+  TensorValue floatsToFloats() const {
     return storeFloats(type, ArrayRef<double>(loadFloats<double>(operands[0])));
   }
 
   Type operandElement() const { return operands[0].getElementType(); }
   unsigned width() const { return operandElement().getIntOrFloatBitWidth(); }
   RankedTensorType resultType() const { return type; }
-  const HostTensor &operand(size_t i) const { return operands[i]; }
+  const TensorValue &operand(size_t i) const { return operands[i]; }
 
 private:
   template <typename T> SmallVector<std::vector<T>, 3> loadAll() const {
-    return llvm::map_to_vector<3>(operands, [](const HostTensor &t) { return loadFloats<T>(t); });
+    return llvm::map_to_vector<3>(operands, [](const TensorValue &t) { return loadFloats<T>(t); });
   }
 
   template <typename From, typename To, typename Function>
@@ -73,15 +73,15 @@ private:
   }
 
   template <typename From, typename In = From, typename Function>
-  HostTensor floatsIn(Function function) const {
+  TensorValue floatsIn(Function function) const {
     return storeFloats(type, ArrayRef<In>(apply<From, In>(ArrayRef<std::vector<From>>(loadAll<From>()), function)));
   }
   template <typename From, typename Function>
-  HostTensor toIntegers(ArrayRef<std::vector<From>> inputs, Function function) const {
+  TensorValue toIntegers(ArrayRef<std::vector<From>> inputs, Function function) const {
     return storeIntegers(type, apply<From, int64_t>(inputs, function));
   }
 
-  ArrayRef<HostTensor> operands;
+  ArrayRef<TensorValue> operands;
   RankedTensorType type;
 };
 
@@ -167,9 +167,9 @@ template <typename Integer> int64_t saturate(double value, Integer low, Integer 
   return static_cast<int64_t>(static_cast<Integer>(whole));
 }
 
-HostTensor select(const HostTensor &condition, const HostTensor &whenTrue,
-                  const HostTensor &whenFalse) {
-  HostTensor result(whenTrue.getType());
+TensorValue select(const TensorValue &condition, const TensorValue &whenTrue,
+                  const TensorValue &whenFalse) {
+  TensorValue result(whenTrue.getType());
   size_t width = nn::elementBytes(whenTrue.getElementType());
   char *to = result.getMutableBytes().data();
   for (auto [i, chosen] : llvm::enumerate(condition.getBytes()))
@@ -177,13 +177,13 @@ HostTensor select(const HostTensor &condition, const HostTensor &whenTrue,
   return result;
 }
 
-FailureOr<HostTensor> divide(const Elementwise &work, Operation *op, std::string &reason) {
+FailureOr<TensorValue> divide(const Elementwise &work, Operation *op, std::string &reason) {
   if (llvm::is_contained(loadUnsigned(work.operand(1)), 0u)) {
     reason = "integer division by zero";
     return failure();
   }
   // The lowest number divided by -1 wraps around to itself.
-  return TypeSwitch<Operation *, FailureOr<HostTensor>>(op)
+  return TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
       .Case([&](arith::DivSIOp) {
         return work.integers([](int64_t a, int64_t b) {
           return b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b;
@@ -200,13 +200,13 @@ FailureOr<HostTensor> divide(const Elementwise &work, Operation *op, std::string
       });
 }
 
-FailureOr<HostTensor> shift(const Elementwise &work, Operation *op, std::string &reason) {
+FailureOr<TensorValue> shift(const Elementwise &work, Operation *op, std::string &reason) {
   uint64_t width = work.width();
   if (llvm::any_of(loadUnsigned(work.operand(1)), [&](uint64_t count) { return count >= width; })) {
     reason = "shift by the width of the integers or more";
     return failure();
   }
-  return TypeSwitch<Operation *, FailureOr<HostTensor>>(op)
+  return TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
       .Case([&](arith::ShLIOp) {
         return work.unsignedIntegers([](uint64_t a, uint64_t count) { return a << count; });
       })
@@ -218,7 +218,7 @@ FailureOr<HostTensor> shift(const Elementwise &work, Operation *op, std::string 
       });
 }
 
-using Dispatch = TypeSwitch<Operation *, FailureOr<HostTensor>>;
+using Dispatch = TypeSwitch<Operation *, FailureOr<TensorValue>>;
 
 void dispatchFloats(Dispatch &dispatch, const Elementwise &work) {
   dispatch.Case([&](arith::AddFOp) { return work.floats([](auto a, auto b) { return a + b; }); })
@@ -358,11 +358,11 @@ void dispatchCasts(Dispatch &dispatch, const Elementwise &work) {
 
 } // namespace
 
-FailureOr<HostTensor> spillway::evaluateElementwise(Operation *op, ArrayRef<HostTensor> operands,
+FailureOr<TensorValue> spillway::evaluateElementwise(Operation *op, ArrayRef<TensorValue> operands,
                                                     std::string &reason) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto elements = dyn_cast<ElementsAttr>(constant.getValue());
-    FailureOr<HostTensor> tensor = elements ? HostTensor::fromAttr(elements) : FailureOr<HostTensor>();
+    FailureOr<TensorValue> tensor = elements ? TensorValue::fromAttr(elements) : FailureOr<TensorValue>();
     if (failed(tensor))
       reason = "not a constant with elements";
     return tensor;
@@ -370,7 +370,7 @@ FailureOr<HostTensor> spillway::evaluateElementwise(Operation *op, ArrayRef<Host
   if (auto choice = dyn_cast<arith::SelectOp>(op);
       choice && isa<RankedTensorType>(choice.getCondition().getType()))
     return select(operands[0], operands[1], operands[2]);
-  auto unknown = [&](Operation *op) -> FailureOr<HostTensor> {
+  auto unknown = [&](Operation *op) -> FailureOr<TensorValue> {
     reason = "no meaning known for " + op->getName().getStringRef().str();
     return failure();
   };

@@ -2,7 +2,7 @@
 // on failure `reason` says why there is no result.
 #pragma once
 
-#include "spillway/Interpreter/HostTensor.h"
+#include "spillway/Interpreter/TensorValue.h"
 
 #include "dialects/NN/NN.h"
 
@@ -10,19 +10,19 @@
 
 namespace spillway {
 
-mlir::FailureOr<HostTensor> evaluateMovement(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands,
+mlir::FailureOr<TensorValue> evaluateMovement(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands,
                                              std::string &reason);
-HostTensor evaluateMatmul(nn::MatmulOp op, llvm::ArrayRef<HostTensor> operands);
-HostTensor evaluateAttention(nn::AttentionOp op, llvm::ArrayRef<HostTensor> operands);
+TensorValue evaluateMatmul(nn::MatmulOp op, llvm::ArrayRef<TensorValue> operands);
+TensorValue evaluateAttention(nn::AttentionOp op, llvm::ArrayRef<TensorValue> operands);
 /// nn.reduce, softmax, log_softmax, layer_norm, rms_norm, cumsum.
-HostTensor evaluateReduction(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands);
+TensorValue evaluateReduction(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands);
 /// Operations of arith and math; fails for those it does not know.
-mlir::FailureOr<HostTensor> evaluateElementwise(mlir::Operation *op,
-                                                llvm::ArrayRef<HostTensor> operands,
+mlir::FailureOr<TensorValue> evaluateElementwise(mlir::Operation *op,
+                                                llvm::ArrayRef<TensorValue> operands,
                                                 std::string &reason);
 
 /// What nn.gather means; fails where an index is out of range.
-mlir::FailureOr<HostTensor> gather(const HostTensor &data, const HostTensor &indices, int64_t dim,
+mlir::FailureOr<TensorValue> gather(const TensorValue &data, const TensorValue &indices, int64_t dim,
                                    mlir::RankedTensorType type, std::string &reason);
 
 } // namespace spillway

@@ -8,10 +8,10 @@
 using namespace mlir;
 using namespace spillway;
 
-LogicalResult spillway::evaluate(Operation *op, ArrayRef<HostTensor> operands,
-                                 SmallVectorImpl<HostTensor> &results, std::string &reason) {
-  FailureOr<HostTensor> result =
-      TypeSwitch<Operation *, FailureOr<HostTensor>>(op)
+LogicalResult spillway::evaluate(Operation *op, ArrayRef<TensorValue> operands,
+                                 SmallVectorImpl<TensorValue> &results, std::string &reason) {
+  FailureOr<TensorValue> result =
+      TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
           .Case<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp, nn::ConcatOp, nn::PadOp,
                 nn::IotaOp, nn::GatherOp, nn::GatherElementsOp, nn::GatherNDOp>(
               [&](Operation *op) { return evaluateMovement(op, operands, reason); })
@@ -33,7 +33,7 @@ class Frame {
 public:
   Frame(FunctionOpInterface function, StateProvider states) : function(function), states(states) {}
 
-  LogicalResult run(ArrayRef<HostTensor> inputs, SmallVectorImpl<HostTensor> &results) {
+  LogicalResult run(ArrayRef<TensorValue> inputs, SmallVectorImpl<TensorValue> &results) {
     if (!llvm::hasSingleElement(function.getFunctionBody()))
       return function->emitError("cannot be run: it needs one block");
     Block &block = function.getFunctionBody().front();
@@ -60,7 +60,7 @@ public:
 
 private:
   LogicalResult step(Operation *op) {
-    SmallVector<HostTensor> operands, results;
+    SmallVector<TensorValue> operands, results;
     for (Value operand : op->getOperands())
       operands.push_back(values.lookup(operand));
     std::string reason;
@@ -86,38 +86,38 @@ private:
     return success();
   }
 
-  LogicalResult runKernel(nn::CallOp call, ArrayRef<HostTensor> operands,
-                          SmallVectorImpl<HostTensor> &results) {
+  LogicalResult runKernel(nn::CallOp call, ArrayRef<TensorValue> operands,
+                          SmallVectorImpl<TensorValue> &results) {
     nn::KernelOp kernel = call.getKernel(symbols);
     if (!kernel || call.getUnits())
       return call->emitError("cannot be run: only calls of whole kernels can");
     return Frame(kernel, states).run(operands, results);
   }
 
-  FailureOr<HostTensor> valueOf(Operation *user, FlatSymbolRefAttr name) {
+  FailureOr<TensorValue> valueOf(Operation *user, FlatSymbolRefAttr name) {
     auto state = symbols.lookupNearestSymbolFrom<zero::StateOp>(user, name);
     if (!state)
       return user->emitError("no state ") << name;
     return states(state);
   }
 
-  LogicalResult useState(zero::UseOp use, SmallVectorImpl<HostTensor> &results) {
+  LogicalResult useState(zero::UseOp use, SmallVectorImpl<TensorValue> &results) {
     if (use.getTile())
       return use->emitError("cannot be run: only uses of whole states can");
-    FailureOr<HostTensor> value = valueOf(use, use.getStateAttr());
+    FailureOr<TensorValue> value = valueOf(use, use.getStateAttr());
     if (failed(value))
       return failure();
     results.push_back(*std::move(value));
     return success();
   }
 
-  LogicalResult lookupRows(zero::LookupOp lookup, const HostTensor &indices,
-                           SmallVectorImpl<HostTensor> &results) {
-    FailureOr<HostTensor> value = valueOf(lookup, lookup.getStateAttr());
+  LogicalResult lookupRows(zero::LookupOp lookup, const TensorValue &indices,
+                           SmallVectorImpl<TensorValue> &results) {
+    FailureOr<TensorValue> value = valueOf(lookup, lookup.getStateAttr());
     if (failed(value))
       return failure();
     std::string reason;
-    FailureOr<HostTensor> rows = gather(*value, indices, /*dim=*/0,
+    FailureOr<TensorValue> rows = gather(*value, indices, /*dim=*/0,
                                         cast<RankedTensorType>(lookup.getType()), reason);
     if (failed(rows))
       return lookup->emitError("cannot be evaluated: ") << reason;
@@ -128,14 +128,14 @@ private:
   FunctionOpInterface function;
   StateProvider states;
   SymbolTableCollection symbols;
-  llvm::DenseMap<Value, HostTensor> values;
+  llvm::DenseMap<Value, TensorValue> values;
   llvm::DenseMap<Value, Operation *> lastUser;
 };
 
 } // namespace
 
-LogicalResult spillway::evaluateFunction(FunctionOpInterface function, ArrayRef<HostTensor> inputs,
+LogicalResult spillway::evaluateFunction(FunctionOpInterface function, ArrayRef<TensorValue> inputs,
                                          StateProvider states,
-                                         SmallVectorImpl<HostTensor> &results) {
+                                         SmallVectorImpl<TensorValue> &results) {
   return Frame(function, states).run(inputs, results);
 }

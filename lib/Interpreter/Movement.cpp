@@ -30,9 +30,9 @@ template <typename Visit> void forEachIndex(ArrayRef<int64_t> shape, Visit visit
 /// makes of it (into its second parameter, one entry per operand dimension), or
 /// `otherwise` where `source` returns false.
 template <typename Source>
-HostTensor pull(const HostTensor &operand, RankedTensorType type, Source source,
+TensorValue pull(const TensorValue &operand, RankedTensorType type, Source source,
                 const char *otherwise = nullptr) {
-  HostTensor result(type);
+  TensorValue result(type);
   size_t width = elementBytes(type.getElementType());
   const char *from = operand.getBytes().data();
   char *to = result.getMutableBytes().data();
@@ -70,7 +70,7 @@ std::optional<int64_t> padSource(PadMode mode, int64_t i, int64_t size) {
 
 /// Indices of gathers: negative ones count from the end of `size`, or, where given,
 /// of the size that `sizeOf` states for the i-th.
-FailureOr<std::vector<int64_t>> normalizeIndices(const HostTensor &indices,
+FailureOr<std::vector<int64_t>> normalizeIndices(const TensorValue &indices,
                                                  llvm::function_ref<int64_t(int64_t)> sizeOf,
                                                  std::string &reason) {
   std::vector<int64_t> values = loadSigned(indices);
@@ -85,15 +85,15 @@ FailureOr<std::vector<int64_t>> normalizeIndices(const HostTensor &indices,
   return values;
 }
 
-HostTensor concat(ConcatOp op, ArrayRef<HostTensor> operands) {
+TensorValue concat(ConcatOp op, ArrayRef<TensorValue> operands) {
   int64_t dim = op.getDim();
   RankedTensorType type = cast<RankedTensorType>(op.getType());
-  HostTensor result(type);
+  TensorValue result(type);
   char *to = result.getMutableBytes().data();
   int64_t outer = std::accumulate(type.getShape().begin(), type.getShape().begin() + dim, int64_t(1),
                                   std::multiplies<>());
   for (int64_t o = 0; o < outer; ++o)
-    for (const HostTensor &operand : operands) {
+    for (const TensorValue &operand : operands) {
       size_t bytes = operand.getBytes().size() / outer;
       std::copy_n(operand.getBytes().data() + o * bytes, bytes, to);
       to += bytes;
@@ -101,9 +101,9 @@ HostTensor concat(ConcatOp op, ArrayRef<HostTensor> operands) {
   return result;
 }
 
-FailureOr<HostTensor> gatherElements(GatherElementsOp op, ArrayRef<HostTensor> operands,
+FailureOr<TensorValue> gatherElements(GatherElementsOp op, ArrayRef<TensorValue> operands,
                                      std::string &reason) {
-  const HostTensor &data = operands[0];
+  const TensorValue &data = operands[0];
   int64_t dim = op.getDim();
   FailureOr<std::vector<int64_t>> picks = normalizeIndices(
       operands[1], [&](int64_t) { return data.getShape()[dim]; }, reason);
@@ -117,8 +117,8 @@ FailureOr<HostTensor> gatherElements(GatherElementsOp op, ArrayRef<HostTensor> o
   });
 }
 
-FailureOr<HostTensor> gatherND(GatherNDOp op, ArrayRef<HostTensor> operands, std::string &reason) {
-  const HostTensor &data = operands[0], &indices = operands[1];
+FailureOr<TensorValue> gatherND(GatherNDOp op, ArrayRef<TensorValue> operands, std::string &reason) {
+  const TensorValue &data = operands[0], &indices = operands[1];
   int64_t batch = op.getBatchDims(), tuple = indices.getShape().back();
   int64_t leading = static_cast<int64_t>(indices.getShape().size()) - 1;
   FailureOr<std::vector<int64_t>> picks = normalizeIndices(
@@ -135,7 +135,7 @@ FailureOr<HostTensor> gatherND(GatherNDOp op, ArrayRef<HostTensor> operands, std
   });
 }
 
-HostTensor iota(IotaOp op) {
+TensorValue iota(IotaOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   std::vector<int64_t> values;
   values.reserve(type.getNumElements());
@@ -148,7 +148,7 @@ HostTensor iota(IotaOp op) {
 
 } // namespace
 
-FailureOr<HostTensor> spillway::gather(const HostTensor &data, const HostTensor &indices,
+FailureOr<TensorValue> spillway::gather(const TensorValue &data, const TensorValue &indices,
                                        int64_t dim, RankedTensorType type, std::string &reason) {
   FailureOr<std::vector<int64_t>> picks = normalizeIndices(
       indices, [&](int64_t) { return data.getShape()[dim]; }, reason);
@@ -164,10 +164,10 @@ FailureOr<HostTensor> spillway::gather(const HostTensor &data, const HostTensor 
   });
 }
 
-FailureOr<HostTensor> spillway::evaluateMovement(Operation *op, ArrayRef<HostTensor> operands,
+FailureOr<TensorValue> spillway::evaluateMovement(Operation *op, ArrayRef<TensorValue> operands,
                                                  std::string &reason) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  return TypeSwitch<Operation *, FailureOr<HostTensor>>(op)
+  return TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
       .Case([&](ReshapeOp) { return operands[0].as(type); })
       .Case([&](BroadcastOp broadcast) {
         ArrayRef<int64_t> dims = broadcast.getDims(), shape = operands[0].getShape();

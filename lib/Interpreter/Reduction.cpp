@@ -154,7 +154,7 @@ Order orderOf(ArrayRef<int64_t> dims, int64_t rank) {
   return llvm::is_contained(dims, rank - 1) ? Order::lanes : Order::ascending;
 }
 
-template <typename T> HostTensor reduce(ReduceOp op, const HostTensor &operand) {
+template <typename T> TensorValue reduce(ReduceOp op, const TensorValue &operand) {
   auto type = cast<RankedTensorType>(op.getType());
   Order order = orderOf(op.getDims(), operand.getType().getRank());
   std::vector<T> results;
@@ -183,7 +183,7 @@ template <typename T> HostTensor reduce(ReduceOp op, const HostTensor &operand) 
 /// An operation that maps each row along `dims` to a row of the same size:
 /// `compute(row, order, result)`.
 template <typename T, typename Compute>
-HostTensor mapRows(const HostTensor &operand, ArrayRef<int64_t> dims, Compute compute) {
+TensorValue mapRows(const TensorValue &operand, ArrayRef<int64_t> dims, Compute compute) {
   std::vector<T> results(operand.getNumElements());
   Order order = orderOf(dims, operand.getType().getRank());
   std::vector<T> result;
@@ -197,7 +197,7 @@ HostTensor mapRows(const HostTensor &operand, ArrayRef<int64_t> dims, Compute co
   return storeFloats(operand.getType(), ArrayRef<T>(results));
 }
 
-template <typename T> HostTensor softmax(const HostTensor &operand, int64_t dim) {
+template <typename T> TensorValue softmax(const TensorValue &operand, int64_t dim) {
   return mapRows<T>(operand, dim, [](ArrayRef<T> row, Order order, MutableArrayRef<T> result) {
     T shift = highest(row, order);
     llvm::transform(row, result.begin(), [&](T x) { return exponential(x - shift); });
@@ -207,7 +207,7 @@ template <typename T> HostTensor softmax(const HostTensor &operand, int64_t dim)
   });
 }
 
-template <typename T> HostTensor logSoftmax(const HostTensor &operand, int64_t dim) {
+template <typename T> TensorValue logSoftmax(const TensorValue &operand, int64_t dim) {
   return mapRows<T>(operand, dim, [](ArrayRef<T> row, Order order, MutableArrayRef<T> result) {
     T shift = highest(row, order);
     llvm::transform(row, result.begin(), [&](T x) { return exponential(x - shift); });
@@ -216,11 +216,11 @@ template <typename T> HostTensor logSoftmax(const HostTensor &operand, int64_t d
   });
 }
 
-SmallVector<int64_t> dimsFrom(int64_t dim, const HostTensor &operand) {
+SmallVector<int64_t> dimsFrom(int64_t dim, const TensorValue &operand) {
   return llvm::to_vector(llvm::seq<int64_t>(dim, operand.getType().getRank()));
 }
 
-template <typename T> HostTensor layerNorm(LayerNormOp op, ArrayRef<HostTensor> operands) {
+template <typename T> TensorValue layerNorm(LayerNormOp op, ArrayRef<TensorValue> operands) {
   std::vector<T> scale = loadFloats<T>(operands[1]);
   std::vector<T> bias = op.getBias() ? loadFloats<T>(operands[2]) : std::vector<T>(scale.size());
   T epsilon = op.getEpsilon().convertToFloat();
@@ -236,7 +236,7 @@ template <typename T> HostTensor layerNorm(LayerNormOp op, ArrayRef<HostTensor> 
                     });
 }
 
-template <typename T> HostTensor rmsNorm(RmsNormOp op, ArrayRef<HostTensor> operands) {
+template <typename T> TensorValue rmsNorm(RmsNormOp op, ArrayRef<TensorValue> operands) {
   std::vector<T> scale = loadFloats<T>(operands[1]);
   T epsilon = op.getEpsilon().convertToFloat();
   return mapRows<T>(operands[0], dimsFrom(op.getDim(), operands[0]),
@@ -260,7 +260,7 @@ void runningSums(CumsumOp op, ArrayRef<T> row, MutableArrayRef<T> result) {
   }
 }
 
-template <typename T> HostTensor cumsum(CumsumOp op, const HostTensor &operand) {
+template <typename T> TensorValue cumsum(CumsumOp op, const TensorValue &operand) {
   int64_t dim = op.getDim();
   if constexpr (std::is_same_v<T, int64_t>) {
     std::vector<int64_t> results(operand.getNumElements()), result;
@@ -279,8 +279,8 @@ template <typename T> HostTensor cumsum(CumsumOp op, const HostTensor &operand) 
   }
 }
 
-template <typename T> HostTensor evaluateFloats(Operation *op, ArrayRef<HostTensor> operands) {
-  return TypeSwitch<Operation *, HostTensor>(op)
+template <typename T> TensorValue evaluateFloats(Operation *op, ArrayRef<TensorValue> operands) {
+  return TypeSwitch<Operation *, TensorValue>(op)
       .Case([&](ReduceOp op) { return reduce<T>(op, operands[0]); })
       .Case([&](SoftmaxOp op) { return softmax<T>(operands[0], op.getDim()); })
       .Case([&](LogSoftmaxOp op) { return logSoftmax<T>(operands[0], op.getDim()); })
@@ -291,7 +291,7 @@ template <typename T> HostTensor evaluateFloats(Operation *op, ArrayRef<HostTens
 
 } // namespace
 
-HostTensor spillway::evaluateReduction(Operation *op, ArrayRef<HostTensor> operands) {
+TensorValue spillway::evaluateReduction(Operation *op, ArrayRef<TensorValue> operands) {
   Type element = operands[0].getElementType();
   if (element.isF64())
     return evaluateFloats<double>(op, operands);

@@ -30,7 +30,7 @@ FailureOr<std::vector<int64_t>> readVarints(StringRef bytes, int64_t count) {
   return values;
 }
 
-FailureOr<HostTensor> readFile(zero::StateOp state, zero::FileAttr file, StringRef directory) {
+FailureOr<TensorValue> readFile(zero::StateOp state, zero::FileAttr file, StringRef directory) {
   SmallString<256> path(directory);
   llvm::sys::path::append(path, file.getPath().getValue());
   if (llvm::sys::path::is_absolute(file.getPath().getValue()))
@@ -41,7 +41,7 @@ FailureOr<HostTensor> readFile(zero::StateOp state, zero::FileAttr file, StringR
   StringRef bytes = (*buffer)->getBuffer();
   RankedTensorType type = state.getTensorType();
   if (!file.getVarint()) {
-    HostTensor tensor(type);
+    TensorValue tensor(type);
     if (bytes.size() != tensor.getBytes().size())
       return state.emitError("has ") << bytes.size() << " bytes in " << path << ", not "
                                      << tensor.getBytes().size();
@@ -59,15 +59,15 @@ FailureOr<HostTensor> readFile(zero::StateOp state, zero::FileAttr file, StringR
 
 } // namespace
 
-FailureOr<HostTensor> spillway::readState(zero::StateOp state, StringRef directory) {
+FailureOr<TensorValue> spillway::readState(zero::StateOp state, StringRef directory) {
   Attribute source = state.getSource();
   if (auto file = dyn_cast<zero::FileAttr>(source))
     return readFile(state, file, directory);
   ElementsAttr elements = dyn_cast<ElementsAttr>(source);
   if (auto splat = dyn_cast<zero::SplatAttr>(source))
     elements = DenseElementsAttr::get(state.getTensorType(), splat.getValue());
-  FailureOr<HostTensor> tensor =
-      elements ? HostTensor::fromAttr(elements) : FailureOr<HostTensor>();
+  FailureOr<TensorValue> tensor =
+      elements ? TensorValue::fromAttr(elements) : FailureOr<TensorValue>();
   if (failed(tensor))
     return state.emitError("has a source that cannot be read");
   return tensor;

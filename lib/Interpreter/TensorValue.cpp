@@ -1,4 +1,4 @@
-#include "spillway/Interpreter/HostTensor.h"
+#include "spillway/Interpreter/TensorValue.h"
 
 #include "Elements.h"
 #include "dialects/NN/NN.h"
@@ -11,27 +11,27 @@
 using namespace mlir;
 using namespace spillway;
 
-HostTensor::HostTensor(RankedTensorType type)
+TensorValue::TensorValue(RankedTensorType type)
     : type(type), bytes(std::make_shared<std::vector<char>>(nn::tensorBytes(type))) {}
 
-HostTensor HostTensor::as(RankedTensorType type) const {
-  HostTensor view = *this;
+TensorValue TensorValue::as(RankedTensorType type) const {
+  TensorValue view = *this;
   view.type = type;
   return view;
 }
 
-MutableArrayRef<char> HostTensor::getMutableBytes() {
+MutableArrayRef<char> TensorValue::getMutableBytes() {
   if (bytes.use_count() > 1)
     bytes = std::make_shared<std::vector<char>>(*bytes);
   return *bytes;
 }
 
-FailureOr<HostTensor> HostTensor::fromAttr(ElementsAttr attr) {
+FailureOr<TensorValue> TensorValue::fromAttr(ElementsAttr attr) {
   auto type = dyn_cast<RankedTensorType>(attr.getShapedType());
   if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat() ||
       type.getElementTypeBitWidth() > 64)
     return failure();
-  HostTensor tensor(type);
+  TensorValue tensor(type);
   MutableArrayRef<char> to = tensor.getMutableBytes();
   int64_t width = nn::elementBytes(type.getElementType());
   auto fill = [&](ArrayRef<char> from, bool splat) {
@@ -56,7 +56,7 @@ FailureOr<HostTensor> HostTensor::fromAttr(ElementsAttr attr) {
   return failure();
 }
 
-DenseElementsAttr HostTensor::toAttr() const {
+DenseElementsAttr TensorValue::toAttr() const {
   if (getNumElements() == 0)
     return DenseElementsAttr::get(type, ArrayRef<Attribute>{});
   if (getElementType().isInteger(1))
@@ -68,7 +68,7 @@ DenseElementsAttr HostTensor::toAttr() const {
   return DenseElementsAttr::getFromRawBuffer(type, splat ? raw.take_front(width) : raw);
 }
 
-void HostTensor::fillUniform(std::mt19937_64 &generator, double low, double high) {
+void TensorValue::fillUniform(std::mt19937_64 &generator, double low, double high) {
   // The distributions of the standard library differ between implementations.
   constexpr double unit = 0x1p-53;
   size_t count = getNumElements();

@@ -15,7 +15,7 @@
 // NaNs are equal to each other: payloads and signs of NaNs are not part of the contract.
 #pragma once
 
-#include "spillway/Interpreter/HostTensor.h"
+#include "spillway/Interpreter/TensorValue.h"
 
 #include "dialects/Zero/Zero.h"
 
@@ -27,21 +27,21 @@ namespace spillway {
 /// of the operation's operands. Fails, without a diagnostic, with `reason` set where
 /// the operation is none of those or its result is not defined by them: an index out
 /// of range, an integer division by zero.
-mlir::LogicalResult evaluate(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands,
-                             llvm::SmallVectorImpl<HostTensor> &results, std::string &reason);
+mlir::LogicalResult evaluate(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands,
+                             llvm::SmallVectorImpl<TensorValue> &results, std::string &reason);
 
 /// Gives the value of a whole state, in row-major order. Emits its own diagnostics.
-using StateProvider = llvm::function_ref<mlir::FailureOr<HostTensor>(zero::StateOp)>;
+using StateProvider = llvm::function_ref<mlir::FailureOr<TensorValue>(zero::StateOp)>;
 
 /// Runs a func.func or nn.kernel of one block: operations that `evaluate` knows,
 /// nn.call of whole kernels, zero.use and zero.lookup. Values are freed after their last
 /// use; a state is asked for at each use. Failures are reported at the operation.
 mlir::LogicalResult evaluateFunction(mlir::FunctionOpInterface function,
-                                     llvm::ArrayRef<HostTensor> inputs, StateProvider states,
-                                     llvm::SmallVectorImpl<HostTensor> &results);
+                                     llvm::ArrayRef<TensorValue> inputs, StateProvider states,
+                                     llvm::SmallVectorImpl<TensorValue> &results);
 
 /// Reads the value of a state from its source. File paths are relative to `directory`.
 /// Failures are reported at the state.
-mlir::FailureOr<HostTensor> readState(zero::StateOp state, llvm::StringRef directory);
+mlir::FailureOr<TensorValue> readState(zero::StateOp state, llvm::StringRef directory);
 
 } // namespace spillway

@@ -13,17 +13,17 @@ namespace spillway {
 /// Elements in row-major order, each of `nn::elementBytes` bytes, little-endian; an
 /// i1 is the byte 0 or 1. Copies share their bytes until one of them is written.
 /// Not thread safe where copies share bytes.
-class HostTensor {
+class TensorValue {
 public:
-  HostTensor() = default;
+  TensorValue() = default;
   /// All bytes zero. `type` is static, of integers or floats of at most 64 bits.
-  explicit HostTensor(mlir::RankedTensorType type);
+  explicit TensorValue(mlir::RankedTensorType type);
   /// The same bytes under a type of the same number of bytes.
-  HostTensor as(mlir::RankedTensorType type) const;
+  TensorValue as(mlir::RankedTensorType type) const;
 
   /// The elements of a dense or resource attribute. Failure for any other kind of
-  /// elements, or for types that are no host tensors.
-  static mlir::FailureOr<HostTensor> fromAttr(mlir::ElementsAttr attr);
+  /// elements, or for types that no value has.
+  static mlir::FailureOr<TensorValue> fromAttr(mlir::ElementsAttr attr);
   /// A splat where all elements have the same bits.
   mlir::DenseElementsAttr toAttr() const;
 

@@ -1,10 +1,9 @@
 #include "spillway/Interpreter/Interpreter.h"
-#include "spillway/Pipelines/Registration.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Transforms/Passes.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +19,8 @@ class InterpreterTest : public testing::Test {
 protected:
   InterpreterTest() {
     DialectRegistry registry;
-    registerDialects(registry);
+    registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, nn::NNDialect,
+                    zero::ZeroDialect>();
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
@@ -30,12 +30,12 @@ protected:
   }
 
   /// Runs the function @main of `text`.
-  FailureOr<SmallVector<HostTensor>> run(StringRef text, ArrayRef<HostTensor> inputs = {}) {
+  FailureOr<SmallVector<TensorValue>> run(StringRef text, ArrayRef<TensorValue> inputs = {}) {
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module) << diagnostics;
     if (!module)
       return failure();
-    SmallVector<HostTensor> results;
+    SmallVector<TensorValue> results;
     if (failed(evaluateFunction(
             module->lookupSymbol<func::FuncOp>("main"), inputs,
             [&](zero::StateOp state) { return readState(state, directory); }, results)))
@@ -49,7 +49,7 @@ protected:
     auto results = run(("func.func @main() -> " + type + " {\n" + operations + "\nreturn %r : " + type + "\n}").str());
     ASSERT_TRUE(succeeded(results)) << operations.str() << diagnostics;
     auto attr = cast<ElementsAttr>(parseAttribute((expected + " : " + type).str(), &context));
-    HostTensor wanted = *HostTensor::fromAttr(attr);
+    TensorValue wanted = *TensorValue::fromAttr(attr);
     std::string found;
     llvm::raw_string_ostream(found) << results->front().toAttr();
     EXPECT_EQ(wanted.getBytes(), results->front().getBytes())
@@ -320,7 +320,7 @@ TEST_F(InterpreterTest, refusesBadStates) {
 }
 
 TEST_F(InterpreterTest, runsKernels) {
-  HostTensor x(RankedTensorType::get({2}, Float32Type::get(&context)));
+  TensorValue x(RankedTensorType::get({2}, Float32Type::get(&context)));
   llvm::copy(ArrayRef<float>({1, 2}), x.getMutable<float>().begin());
   auto results = run(R"(
     nn.kernel @double(%x: tensor<2xf32>) -> tensor<2xf32>
@@ -345,17 +345,17 @@ TEST_F(InterpreterTest, convertsAttributes) {
         "dense<7> : tensor<2x2xi8>", "dense<[1.5, -0.0]> : tensor<2xf64>", "dense<2.5> : tensor<bf16>",
         "dense<> : tensor<0x4xf32>", "dense<0x7FC00000> : tensor<3xf32>"}) {
     auto attr = cast<DenseElementsAttr>(parseAttribute(text, &context));
-    EXPECT_EQ(HostTensor::fromAttr(attr)->toAttr(), attr) << text;
+    EXPECT_EQ(TensorValue::fromAttr(attr)->toAttr(), attr) << text;
   }
   auto resource = DenseResourceElementsAttr::get(
       RankedTensorType::get({2}, IntegerType::get(&context, 16)), "blob",
       HeapAsmResourceBlob::allocateAndCopyWithAlign(ArrayRef<char>({1, 0, 2, 0}), 2));
-  EXPECT_EQ(HostTensor::fromAttr(resource)->get<int16_t>(), ArrayRef<int16_t>({1, 2}));
+  EXPECT_EQ(TensorValue::fromAttr(resource)->get<int16_t>(), ArrayRef<int16_t>({1, 2}));
 }
 
 TEST_F(InterpreterTest, copiesShareUntilWritten) {
-  HostTensor a(RankedTensorType::get({2}, IntegerType::get(&context, 8)));
-  HostTensor b = a;
+  TensorValue a(RankedTensorType::get({2}, IntegerType::get(&context, 8)));
+  TensorValue b = a;
   b.getMutable<int8_t>()[0] = 5;
   EXPECT_EQ(a.get<int8_t>()[0], 0);
   EXPECT_EQ(b.get<int8_t>()[0], 5);
@@ -363,14 +363,14 @@ TEST_F(InterpreterTest, copiesShareUntilWritten) {
 
 TEST_F(InterpreterTest, fillsInRange) {
   std::mt19937_64 generator(7);
-  HostTensor floats(RankedTensorType::get({1000}, Float16Type::get(&context)));
+  TensorValue floats(RankedTensorType::get({1000}, Float16Type::get(&context)));
   floats.fillUniform(generator, -2, 3);
-  HostTensor integers(RankedTensorType::get({1000}, IntegerType::get(&context, 32)));
+  TensorValue integers(RankedTensorType::get({1000}, IntegerType::get(&context, 32)));
   integers.fillUniform(generator, -2, 3);
   EXPECT_EQ(*llvm::min_element(integers.get<int32_t>()), -2);
   EXPECT_EQ(*llvm::max_element(integers.get<int32_t>()), 3);
   std::mt19937_64 again(7);
-  HostTensor same(floats.getType());
+  TensorValue same(floats.getType());
   same.fillUniform(again, -2, 3);
   EXPECT_EQ(floats.getBytes(), same.getBytes());
 }
