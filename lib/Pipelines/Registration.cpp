@@ -5,6 +5,7 @@
 #include "dialects/Zero/Zero.h"
 #include "spillway/Conversion/NNToVector/LegalizeNumbers.h"
 #include "spillway/Conversion/NNToVector/NNToVector.h"
+#include "spillway/Conversion/OnnxToNN/Passes.h"
 #include "spillway/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,5 +26,6 @@ void spillway::registerPasses() {
   registerTransformsPasses();
   kernels::registerNNToVectorPass();
   kernels::registerLegalizeNumbersPass();
+  registerSpillwayOnnxToNNPasses();
   registerSpillwayTransformsPasses();
 }

@@ -1,0 +1,34 @@
+#ifndef SPILLWAY_CONVERSION_ONNXTONN_PASSES
+#define SPILLWAY_CONVERSION_ONNXTONN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
+  let summary = "Turns a model of the onnx dialect into a function of nn over states of zero";
+  let description = [{
+    Needs an `onnx.graph` whose nodes are in topological order. Leaves
+
+    - a `func.func @main` of static types: arguments carry `spillway.name` and
+      `spillway.type` (the ONNX element type, which tells unsigned integers from
+      signed ones), results too. Its body holds operations of `nn`, `arith` and `math`,
+      `zero.use`, `zero.lookup`, and `arith.constant` of at most 1 KiB or of equal elements;
+    - a `zero.state` per initializer that is used; its bytes are not read. Integers of
+      at most 64 Ki elements, single elements, and what an operator needs to know at
+      compile time (shapes, axes, pads) are read from the file.
+
+    Shape arithmetic and sequences disappear. Every node's location goes with what is made of it. Errors
+    are reported together: unbound dimensions, unsupported operators, and nodes
+    that do not convert, but for those that depend on such a node.
+  }];
+  let options = [
+    ListOption<"dims", "dims", "std::string", "Sizes of dimensions, NAME=SIZE each">,
+    Option<"directory", "directory", "std::string", "\"\"",
+           "Folder that the paths of initializers are relative to">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::spillway::nn::NNDialect", "::spillway::zero::ZeroDialect"
+  ];
+}
+
+#endif

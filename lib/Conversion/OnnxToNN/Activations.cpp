@@ -1,0 +1,221 @@
+// Activation functions. f16 and bf16 are computed in f32 and rounded once.
+
+#include "lib/Conversion/OnnxToNN/Node.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <numbers>
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+using Order = Emitter::Order;
+
+/// `function(emit, x)` of the first input in its compute type.
+template <typename Function> LogicalResult convertActivation(Node &node, Function function) {
+  Emitter &emit = node.emit;
+  return node.result(
+      emit.inComputeType(node.in(0), [&](Tensor x) { return function(emit, x); }));
+}
+
+Tensor scaled(Emitter &emit, Tensor x, double factor) { return emit.mul(x, emit.like(x, factor)); }
+
+/// `a` where x is above zero, else `b`; NaN counts as not above.
+Tensor whereAboveZero(Emitter &emit, Tensor x, Tensor a, Tensor b) {
+  return emit.select(emit.compare(Order::greater, x, emit.like(x, 0)), a, b);
+}
+
+Tensor expMinusOne(Emitter &emit, Tensor x) { return emit.unary<math::ExpM1Op>(x); }
+
+/// log(1 + exp(x)) without overflow.
+Tensor softplus(Emitter &emit, Tensor x) {
+  Tensor tail = emit.unary<math::Log1pOp>(emit.unary<math::ExpOp>(emit.neg(emit.abs(x))));
+  return emit.add(emit.max(x, emit.like(x, 0)), tail);
+}
+
+Tensor geluErf(Emitter &emit, Tensor x) {
+  Tensor erf = emit.unary<math::ErfOp>(scaled(emit, x, std::numbers::sqrt2 / 2));
+  return emit.mul(scaled(emit, x, 0.5), emit.add(emit.like(x, 1), erf));
+}
+
+Tensor geluTanh(Emitter &emit, Tensor x) {
+  Tensor cube = emit.mul(emit.mul(x, x), x);
+  Tensor inner = emit.add(x, scaled(emit, cube, 0.044715));
+  Tensor tanh = emit.unary<math::TanhOp>(
+      scaled(emit, inner, std::numbers::sqrt2 * std::numbers::inv_sqrtpi));
+  return emit.mul(scaled(emit, x, 0.5), emit.add(emit.like(x, 1), tanh));
+}
+
+Tensor hardSigmoid(Emitter &emit, Tensor x, double alpha, double beta) {
+  Tensor line = emit.add(scaled(emit, x, alpha), emit.like(x, beta));
+  return emit.max(emit.like(x, 0), emit.min(emit.like(x, 1), line));
+}
+
+LogicalResult convertGelu(Node &node) {
+  StringRef kind = node.attr("approximate", StringRef("none"));
+  if (kind == "none")
+    return convertActivation(node, geluErf);
+  if (kind == "tanh")
+    return convertActivation(node, geluTanh);
+  return node.error() << "unknown approximation '" << kind << "'; there are 'none' and 'tanh'";
+}
+
+LogicalResult convertRelu(Node &node) {
+  return node.result(node.emit.max(node.in(0), node.emit.like(node.in(0), 0)));
+}
+
+LogicalResult convertSigmoid(Node &node) { return node.result(node.emit.sigmoid(node.in(0))); }
+
+LogicalResult convertLeakyRelu(Node &node) {
+  double alpha = node.attr("alpha", 0.01);
+  return convertActivation(node, [=](Emitter &emit, Tensor x) {
+    return emit.select(emit.compare(Order::less, x, emit.like(x, 0)), scaled(emit, x, alpha), x);
+  });
+}
+
+LogicalResult convertPRelu(Node &node) {
+  if (failed(node.sameTypes({0, 1})))
+    return failure();
+  auto shape = node.broadcastAll({node.in(0), node.in(1)});
+  if (failed(shape))
+    return failure();
+  Tensor x = node.in(0);
+  if (*shape != x.shape())
+    return node.error() << "the slope must broadcast to the input's shape";
+  Emitter &emit = node.emit;
+  Tensor slope = emit.broadcast(node.in(1), *shape);
+  return node.result(
+      emit.select(emit.compare(Order::less, x, emit.like(x, 0)), emit.mul(x, slope), x));
+}
+
+LogicalResult convertElu(Node &node) {
+  double alpha = node.attr("alpha", 1.0);
+  return convertActivation(node, [=](Emitter &emit, Tensor x) {
+    return whereAboveZero(emit, x, x, scaled(emit, expMinusOne(emit, x), alpha));
+  });
+}
+
+LogicalResult convertCelu(Node &node) {
+  double alpha = node.attr("alpha", 1.0);
+  if (alpha == 0)
+    return node.error() << "alpha must not be zero";
+  return convertActivation(node, [=](Emitter &emit, Tensor x) {
+    Tensor curve = scaled(emit, expMinusOne(emit, emit.div(x, emit.like(x, alpha))), alpha);
+    return whereAboveZero(emit, x, x, curve);
+  });
+}
+
+LogicalResult convertSelu(Node &node) {
+  double alpha = node.attr("alpha", 1.67326319217681884765625);
+  double gamma = node.attr("gamma", 1.05070102214813232421875);
+  return convertActivation(node, [=](Emitter &emit, Tensor x) {
+    Tensor curve = scaled(emit, expMinusOne(emit, x), alpha);
+    return scaled(emit, whereAboveZero(emit, x, x, curve), gamma);
+  });
+}
+
+LogicalResult convertSoftplus(Node &node) { return convertActivation(node, softplus); }
+
+LogicalResult convertSoftsign(Node &node) {
+  return convertActivation(node, [](Emitter &emit, Tensor x) {
+    return emit.div(x, emit.add(emit.like(x, 1), emit.abs(x)));
+  });
+}
+
+LogicalResult convertMish(Node &node) {
+  return convertActivation(node, [](Emitter &emit, Tensor x) {
+    return emit.mul(x, emit.unary<math::TanhOp>(softplus(emit, x)));
+  });
+}
+
+LogicalResult convertSwish(Node &node) {
+  double alpha = node.attr("alpha", 1.0);
+  return convertActivation(node, [=](Emitter &emit, Tensor x) {
+    return emit.mul(x, emit.sigmoid(alpha == 1 ? x : scaled(emit, x, alpha)));
+  });
+}
+
+LogicalResult convertHardSigmoid(Node &node) {
+  double alpha = node.attr("alpha", 0.2), beta = node.attr("beta", 0.5);
+  return convertActivation(
+      node, [=](Emitter &emit, Tensor x) { return hardSigmoid(emit, x, alpha, beta); });
+}
+
+LogicalResult convertHardSwish(Node &node) {
+  return convertActivation(node, [](Emitter &emit, Tensor x) {
+    return emit.mul(x, hardSigmoid(emit, x, 1.0 / 6, 0.5));
+  });
+}
+
+LogicalResult convertThresholdedRelu(Node &node) {
+  double alpha = node.attr("alpha", 1.0);
+  return convertActivation(node, [=](Emitter &emit, Tensor x) {
+    return emit.select(emit.compare(Order::greater, x, emit.like(x, alpha)), x, emit.like(x, 0));
+  });
+}
+
+LogicalResult convertShrink(Node &node) {
+  double bias = node.attr("bias", 0.0), lambd = node.attr("lambd", 0.5);
+  Emitter &emit = node.emit;
+  Tensor x = node.in(0), offset = emit.like(x, bias);
+  Tensor below = emit.select(emit.compare(Order::less, x, emit.like(x, -lambd)),
+                             emit.add(x, offset), emit.like(x, 0));
+  return node.result(emit.select(emit.compare(Order::greater, x, emit.like(x, lambd)),
+                                 emit.sub(x, offset), below));
+}
+
+LogicalResult convertClipAttributes(Node &node) {
+  Emitter &emit = node.emit;
+  Tensor x = node.in(0);
+  bool hasMin = node.hasAttr("min"), hasMax = node.hasAttr("max");
+  double low = node.attr("min", 0.0), high = node.attr("max", 0.0);
+  if (hasMin)
+    x = emit.max(x, emit.like(x, low));
+  if (hasMax)
+    x = emit.min(x, emit.like(x, high));
+  return node.result(x);
+}
+
+LogicalResult convertClip(Node &node) {
+  Emitter &emit = node.emit;
+  Tensor x = node.in(0);
+  for (unsigned i : {1u, 2u}) {
+    if (!node.has(i))
+      continue;
+    if (failed(node.sameTypes({0, i})))
+      return failure();
+    if (node.in(i).count() != 1)
+      return node.error() << "min and max must be scalars";
+    Tensor bound = emit.broadcast(emit.reshape(node.in(i), {}), x.shape());
+    x = i == 1 ? emit.max(x, bound) : emit.min(x, bound);
+  }
+  return node.result(x);
+}
+
+} // namespace
+
+void spillway::addActivations(OperatorTable &table) {
+  constexpr auto numeric = TypeClass::numeric, floats = TypeClass::floats;
+  table.add({
+      {"Celu", 12, convertCelu, 1, 1, 1, floats},
+      {"Clip", 6, convertClipAttributes, 1, 1, 1, floats},
+      {"Clip", 11, convertClip, 1, 3, 1, numeric},
+      {"Elu", 6, convertElu, 1, 1, 1, floats},
+      {"Gelu", 20, convertGelu, 1, 1, 1, floats},
+      {"HardSigmoid", 6, convertHardSigmoid, 1, 1, 1, floats},
+      {"HardSwish", 14, convertHardSwish, 1, 1, 1, floats},
+      {"LeakyRelu", 6, convertLeakyRelu, 1, 1, 1, floats},
+      {"Mish", 18, convertMish, 1, 1, 1, floats},
+      {"PRelu", 7, convertPRelu, 2, 2, 1, numeric},
+      {"Relu", 6, convertRelu, 1, 1, 1, numeric},
+      {"Selu", 6, convertSelu, 1, 1, 1, floats},
+      {"Shrink", 9, convertShrink, 1, 1, 1, numeric},
+      {"Sigmoid", 6, convertSigmoid, 1, 1, 1, floats},
+      {"Softplus", 1, convertSoftplus, 1, 1, 1, floats},
+      {"Softsign", 1, convertSoftsign, 1, 1, 1, floats},
+      {"Swish", 24, convertSwish, 1, 1, 1, floats},
+      {"ThresholdedRelu", 10, convertThresholdedRelu, 1, 1, 1, floats},
+  });
+}

@@ -1,0 +1,32 @@
+#include "lib/Conversion/OnnxToNN/Dimensions.h"
+#include "lib/Conversion/OnnxToNN/ModelConverter.h"
+#include "spillway/Conversion/OnnxToNN/Passes.h"
+
+namespace spillway {
+#define GEN_PASS_DEF_CONVERTONNXTONNPASS
+#include "spillway/Conversion/OnnxToNN/Passes.h.inc"
+} // namespace spillway
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+class ConvertOnnxToNNPass : public spillway::impl::ConvertOnnxToNNPassBase<ConvertOnnxToNNPass> {
+public:
+  using ConvertOnnxToNNPassBase::ConvertOnnxToNNPassBase;
+
+  void runOnOperation() override {
+    auto graphs = llvm::to_vector(getOperation().getOps<onnx::GraphOp>());
+    if (graphs.size() != 1) {
+      getOperation().emitError("the module must hold one onnx.graph, not ") << graphs.size();
+      return signalPassFailure();
+    }
+    auto shapes = bindDimensions(graphs.front(), SmallVector<std::string>(dims.begin(), dims.end()));
+    if (failed(shapes) ||
+        failed(ModelConverter(getOperation(), graphs.front(), directory).run(*shapes)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

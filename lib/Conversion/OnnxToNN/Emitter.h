@@ -1,0 +1,113 @@
+// Builds operations of nn, arith and math from ONNX semantics, and evaluates at
+// once what depends on constants alone.
+#pragma once
+
+#include "lib/Conversion/OnnxToNN/KnownValues.h"
+#include "lib/Conversion/OnnxToNN/Tensor.h"
+
+#include "dialects/NN/NN.h"
+
+namespace spillway {
+
+/// Every method returns a tensor of static shape. Operands of a binary operation
+/// must agree in shape and type (`broadcast` and `cast` make them so); shapes
+/// are the caller's to check: methods do not diagnose.
+class Emitter {
+public:
+  Emitter(mlir::OpBuilder &builder, KnownValues &values)
+      : builder(builder), values(values), location(builder.getUnknownLoc()) {}
+
+  void setLocation(mlir::Location where) { location = where; }
+  mlir::MLIRContext *context() { return builder.getContext(); }
+
+  /// Creates an operation with one result; evaluates it where its operands are known.
+  template <typename Op, typename... Args> mlir::Value create(Args &&...args) {
+    return values.fold(Op::create(builder, location, std::forward<Args>(args)...));
+  }
+
+  mlir::RankedTensorType typeOf(DataType type, llvm::ArrayRef<int64_t> shape) {
+    return mlir::RankedTensorType::get(shape, elementType(context(), type));
+  }
+
+  // Constants
+  Tensor splat(DataType type, llvm::ArrayRef<int64_t> shape, double value);
+  Tensor splatInt(DataType type, llvm::ArrayRef<int64_t> shape, int64_t value);
+  /// A tensor of one dimension.
+  Tensor vector(DataType type, llvm::ArrayRef<int64_t> values);
+  Tensor constant(DataType type, mlir::DenseElementsAttr value);
+  /// A splat like `a`.
+  Tensor like(Tensor a, double value) { return splat(a.type, a.shape(), value); }
+  /// The values, where they are known at compile time; else null.
+  const TensorValue *known(Tensor a) { return values.lookup(a.value); }
+
+  // Movement
+  Tensor reshape(Tensor a, llvm::ArrayRef<int64_t> shape);
+  /// To `shape` by numpy's rule; `a` must be broadcastable to it.
+  Tensor broadcast(Tensor a, llvm::ArrayRef<int64_t> shape);
+  /// Dimension i of `a` becomes dimension dims[i].
+  Tensor broadcastInDims(Tensor a, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);
+  Tensor transpose(Tensor a, llvm::ArrayRef<int64_t> perm);
+  Tensor slice(Tensor a, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> sizes,
+               llvm::ArrayRef<int64_t> strides);
+  /// [begin, begin + size) along one dimension.
+  Tensor sliceDim(Tensor a, int64_t dim, int64_t begin, int64_t size);
+  Tensor concat(llvm::ArrayRef<Tensor> inputs, int64_t dim);
+  /// Index along `dim`.
+  Tensor iota(DataType type, llvm::ArrayRef<int64_t> shape, int64_t dim);
+  /// Rows of a weight are read where they lie: the weight need not be fetched.
+  Tensor gather(Tensor data, Tensor indices, int64_t dim);
+
+  // Elementwise
+  Tensor cast(Tensor a, DataType type);
+  Tensor add(Tensor a, Tensor b);
+  Tensor sub(Tensor a, Tensor b);
+  Tensor mul(Tensor a, Tensor b);
+  /// Integers truncate; an integer divisor of zero counts as one.
+  Tensor div(Tensor a, Tensor b);
+  /// The sign of the dividend; an integer divisor of zero counts as one.
+  Tensor rem(Tensor a, Tensor b);
+  /// NaN where either is.
+  Tensor max(Tensor a, Tensor b);
+  Tensor min(Tensor a, Tensor b);
+  Tensor neg(Tensor a);
+  Tensor abs(Tensor a);
+  Tensor logicalAnd(Tensor a, Tensor b);
+  Tensor logicalOr(Tensor a, Tensor b);
+  Tensor logicalXor(Tensor a, Tensor b);
+  Tensor logicalNot(Tensor a);
+  enum class Order { equal, less, lessOrEqual, greater, greaterOrEqual };
+  /// False where an operand is NaN.
+  Tensor compare(Order order, Tensor a, Tensor b);
+  Tensor isNaN(Tensor a);
+  Tensor select(Tensor condition, Tensor a, Tensor b);
+  /// A function of math on floats; f16 and bf16 are computed in f32.
+  template <typename Op> Tensor unary(Tensor a) {
+    return inComputeType(a, [&](Tensor x) -> Tensor {
+      return {create<Op>(x.tensorType(), x.value), x.type};
+    });
+  }
+  Tensor pow(Tensor base, Tensor exponent);
+  Tensor sigmoid(Tensor a);
+  /// `function` of `a`, f16 and bf16 being computed in f32 and rounded once.
+  template <typename Function> Tensor inComputeType(Tensor a, Function function) {
+    bool narrow = a.type == DataType::f16 || a.type == DataType::bf16;
+    return narrow ? cast(function(cast(a, DataType::f32)), a.type) : function(a);
+  }
+
+  // Reductions
+  /// `dims` ascending; they stay with size one where `keep` is set.
+  Tensor reduce(nn::ReductionKind kind, Tensor a, llvm::ArrayRef<int64_t> dims, bool keep);
+
+private:
+  template <typename FloatOp, typename SignedOp, typename UnsignedOp>
+  Tensor binary(Tensor a, Tensor b);
+  Tensor safeDivisor(Tensor a, Tensor b);
+  Tensor reduceUnsignedOrder(nn::ReductionKind kind, Tensor a, llvm::ArrayRef<int64_t> dims,
+                             bool keep);
+
+  mlir::OpBuilder &builder;
+  KnownValues &values;
+  mlir::Location location;
+};
+
+} // namespace spillway

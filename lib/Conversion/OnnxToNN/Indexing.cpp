@@ -1,0 +1,120 @@
+// Operators that pick elements by index.
+
+#include "lib/Conversion/OnnxToNN/Node.h"
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+LogicalResult checkIndexType(Node &node, Tensor indices) {
+  if (indices.type != DataType::i64 && indices.type != DataType::i32)
+    return node.error() << "indices must be i64 or i32, not " << name(indices.type);
+  return success();
+}
+
+/// Indices that are known, counted from zero; an error for one that lies outside.
+FailureOr<std::optional<SmallVector<int64_t>>> knownIndices(Node &node, Tensor indices,
+                                                            int64_t size) {
+  const TensorValue *known = node.emit.known(indices);
+  if (!known)
+    return std::optional<SmallVector<int64_t>>();
+  SmallVector<int64_t> values = asIntegers(*known, false);
+  for (int64_t &value : values) {
+    if (value < -size || value >= size)
+      return node.error() << "index " << value << " lies outside a dimension of size " << size;
+    if (value < 0)
+      value += size;
+  }
+  return std::optional(values);
+}
+
+/// The common difference of an arithmetic sequence (1 for one element), but zero.
+std::optional<int64_t> strideOf(ArrayRef<int64_t> values) {
+  if (values.size() < 2)
+    return 1;
+  int64_t stride = values[1] - values[0];
+  for (size_t i = 1; i < values.size(); ++i)
+    if (values[i] - values[i - 1] != stride)
+      return std::nullopt;
+  return stride == 0 ? std::nullopt : std::optional(stride);
+}
+
+LogicalResult convertGather(Node &node) {
+  Tensor data = node.in(0), indices = node.in(1);
+  auto axis = node.axis(node.attr("axis", int64_t{0}), data.rank());
+  if (failed(axis) || failed(checkIndexType(node, indices)))
+    return failure();
+  if (data.size(*axis) == 0 && indices.count() != 0)
+    return node.error() << "nothing to pick from along an axis of size 0";
+  Emitter &emit = node.emit;
+  Shape shape(data.shape().take_front(*axis));
+  llvm::append_range(shape, indices.shape());
+  llvm::append_range(shape, data.shape().drop_front(*axis + 1));
+  if (!elementCount(shape))
+    return node.error() << "the result is too large";
+
+  auto known = knownIndices(node, indices, data.size(*axis));
+  if (failed(known))
+    return failure();
+  if (*known && !(*known)->empty())
+    if (auto stride = strideOf(**known)) {
+      Shape offsets(data.rank(), 0), sizes(data.shape()), strides(data.rank(), 1);
+      offsets[*axis] = (*known)->front();
+      sizes[*axis] = indices.count();
+      strides[*axis] = *stride;
+      return node.result(emit.reshape(emit.slice(data, offsets, sizes, strides), shape));
+    }
+  return node.result(emit.gather(data, indices, *axis));
+}
+
+LogicalResult convertGatherElements(Node &node) {
+  Tensor data = node.in(0), indices = node.in(1);
+  auto axis = node.axis(node.attr("axis", int64_t{0}), data.rank());
+  if (failed(axis) || failed(checkIndexType(node, indices)))
+    return failure();
+  bool fits = data.rank() == indices.rank();
+  for (int64_t d = 0; fits && d < data.rank(); ++d)
+    fits = d == *axis || indices.size(d) <= data.size(d);
+  if (!fits)
+    return node.error() << "indices " << indices.tensorType() << " do not fit data "
+                        << data.tensorType();
+  if (data.size(*axis) == 0 && indices.count() != 0)
+    return node.error() << "nothing to pick from along an axis of size 0";
+  if (failed(knownIndices(node, indices, data.size(*axis))))
+    return failure();
+  Emitter &emit = node.emit;
+  return node.result({emit.create<nn::GatherElementsOp>(emit.typeOf(data.type, indices.shape()),
+                                                        data.value, indices.value, *axis),
+                      data.type});
+}
+
+LogicalResult convertGatherND(Node &node) {
+  Tensor data = node.in(0), indices = node.in(1);
+  int64_t batch = node.attr("batch_dims", int64_t{0});
+  if (failed(checkIndexType(node, indices)))
+    return failure();
+  if (batch < 0 || batch >= std::min(data.rank(), indices.rank()) ||
+      data.shape().take_front(batch) != indices.shape().take_front(batch) ||
+      batch + indices.shape().back() > data.rank() || indices.shape().back() < 1)
+    return node.error() << "batch_dims = " << batch << ", data " << data.tensorType()
+                        << " and indices " << indices.tensorType() << " do not fit together";
+  Emitter &emit = node.emit;
+  Shape shape(indices.shape().drop_back());
+  llvm::append_range(shape, data.shape().drop_front(batch + indices.shape().back()));
+  if (!elementCount(shape))
+    return node.error() << "the result is too large";
+  return node.result({emit.create<nn::GatherNDOp>(emit.typeOf(data.type, shape), data.value,
+                                                  indices.value, batch),
+                      data.type});
+}
+
+} // namespace
+
+void spillway::addIndexing(OperatorTable &table) {
+  table.add({
+      {"Gather", 1, convertGather, 2, 2},
+      {"GatherElements", 11, convertGatherElements, 2, 2},
+      {"GatherND", 11, convertGatherND, 2, 2},
+  });
+}

@@ -1,0 +1,44 @@
+// Values that are known at compile time: what shape arithmetic is made of.
+#pragma once
+
+#include "spillway/Interpreter/Interpreter.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace spillway {
+
+/// Evaluates operations whose operands are known, through the reference
+/// interpreter. A result of at most `maxAttributeBytes`, or with equal elements,
+/// becomes an arith.constant; a larger one keeps its operation beside its value.
+/// Results of more than `maxElements` are left alone, so that folding never
+/// makes memory grow with sizes that a model computes.
+class KnownValues {
+public:
+  static constexpr int64_t maxElements = 64 << 10;
+  static constexpr int64_t maxAttributeBytes = 1 << 10;
+
+  /// The value that stands for the single result of `op`, which was just created;
+  /// `op` is erased where a constant takes its place.
+  mlir::Value fold(mlir::Operation *op);
+  mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location location,
+                          mlir::DenseElementsAttr value);
+  /// Says what a value holds.
+  void record(mlir::Value value, TensorValue tensor) { tensors[value] = std::move(tensor); }
+
+  /// Null where the value is not known.
+  const TensorValue *lookup(mlir::Value value) const;
+
+private:
+  llvm::DenseMap<mlir::Value, TensorValue> tensors;
+};
+
+/// The element that all elements equal, of a constant.
+mlir::DenseElementsAttr splatConstant(mlir::Value value);
+
+/// Integers and booleans as int64_t (unsigned ones where `isUnsigned`), floats truncated.
+llvm::SmallVector<int64_t> asIntegers(const TensorValue &tensor, bool isUnsigned);
+/// A tensor of one element as a double.
+double asDouble(const TensorValue &tensor, bool isUnsigned);
+
+} // namespace spillway

@@ -1,0 +1,332 @@
+#include "lib/Conversion/OnnxToNN/ModelConverter.h"
+
+#include "spillway/Conversion/OnnxToNN/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+std::string describe(StringRef domain, StringRef name) {
+  return domain.empty() ? name.str() : (domain + "." + name).str();
+}
+
+bool isInClass(DataType type, TypeClass types) {
+  switch (types) {
+  case TypeClass::any:
+    return true;
+  case TypeClass::numeric:
+    return type != DataType::boolean;
+  case TypeClass::floats:
+    return isFloat(type);
+  case TypeClass::integers:
+    return isInteger(type);
+  case TypeClass::boolean:
+    return type == DataType::boolean;
+  }
+  llvm_unreachable("all classes are handled");
+}
+
+StringRef nameOf(TypeClass types) {
+  switch (types) {
+  case TypeClass::any:
+    return "any type";
+  case TypeClass::numeric:
+    return "numbers";
+  case TypeClass::floats:
+    return "floating-point numbers";
+  case TypeClass::integers:
+    return "integers";
+  case TypeClass::boolean:
+    return "booleans";
+  }
+  llvm_unreachable("all classes are handled");
+}
+
+std::string nodeName(onnx::NodeOp op) {
+  if (auto location = dyn_cast<NameLoc>(op.getLoc()))
+    return location.getName().str();
+  return "";
+}
+
+} // namespace
+
+ModelConverter::ModelConverter(ModuleOp module, onnx::GraphOp graph, StringRef directory)
+    : module(module), graph(graph), directory(directory), symbols(module),
+      builder(module.getContext()), stateBuilder(module.getContext()), emit(builder, known) {}
+
+LogicalResult ModelConverter::run(ArrayRef<Shape> shapes) {
+  if (failed(reportUnsupported()) || failed(createFunction(shapes)))
+    return failure();
+  LogicalResult result = success();
+  for (Operation &op : graph.getBody().front()) {
+    if (auto node = dyn_cast<onnx::NodeOp>(op)) {
+      if (failed(convertNode(node)))
+        result = failure();
+    } else if (auto end = dyn_cast<onnx::ReturnOp>(op); end && succeeded(result)) {
+      result = createReturn(end);
+    }
+  }
+  if (failed(result))
+    return failure();
+  eraseUnused();
+  graph.erase();
+  for (auto initializer : llvm::make_early_inc_range(module.getOps<onnx::InitializerOp>()))
+    initializer.erase();
+  module->removeAttr(onnx::irVersionAttrName);
+  return success();
+}
+
+LogicalResult ModelConverter::reportUnsupported() {
+  struct Kind {
+    unsigned count = 0;
+    onnx::NodeOp first;
+  };
+  llvm::MapVector<std::pair<StringRef, StringRef>, Kind> unsupported;
+  const OperatorTable &table = OperatorTable::get();
+  unsigned count = 0;
+  for (auto op : graph.getBody().front().getOps<onnx::NodeOp>()) {
+    if (table.find(op.getDomain(), op.getOpType(), op.getVersion()).row)
+      continue;
+    Kind &kind = unsupported[{op.getDomain(), op.getOpType()}];
+    if (kind.count++ == 0)
+      kind.first = op;
+    ++count;
+  }
+  if (unsupported.empty())
+    return success();
+  InFlightDiagnostic error = emitError(graph.getLoc())
+                             << count << " nodes have operators that are not supported";
+  for (auto &[name, kind] : unsupported)
+    error.attachNote(kind.first.getLoc())
+        << describe(name.first, name.second) << " (opset " << kind.first.getVersion()
+        << "): " << kind.count << " nodes, the first is '" << nodeName(kind.first) << "'";
+  return error;
+}
+
+LogicalResult ModelConverter::createFunction(ArrayRef<Shape> shapes) {
+  MLIRContext *context = module.getContext();
+  SmallVector<Type> types;
+  SmallVector<DataType> elements;
+  for (auto [argument, shape] : llvm::zip_equal(graph.getBody().getArguments(), shapes)) {
+    auto onnxType = cast<RankedTensorType>(argument.getType());
+    auto element = dataTypeOf(onnxType.getElementType());
+    StringRef name = cast<StringAttr>(graph.getInputs()[argument.getArgNumber()]).getValue();
+    if (!element)
+      return emitError(graph.getLoc(), "input '") << name << "' has the element type "
+                                        << onnxType.getElementType() << ", which is not supported";
+    if (!elementCount(shape))
+      return emitError(graph.getLoc(), "input '") << name << "' is too large";
+    elements.push_back(*element);
+    types.push_back(RankedTensorType::get(shape, elementType(context, *element)));
+  }
+  stateBuilder.setInsertionPoint(graph);
+  function = func::FuncOp::create(stateBuilder, graph.getLoc(), "main",
+                                  FunctionType::get(context, types, {}));
+  stateBuilder.setInsertionPoint(function);
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  for (auto [i, argument] : llvm::enumerate(body->getArguments())) {
+    function.setArgAttr(i, valueNameAttrName, cast<StringAttr>(graph.getInputs()[i]));
+    function.setArgAttr(i, valueTypeAttrName, builder.getStringAttr(name(elements[i])));
+    converted[graph.getBody().getArgument(i)] = Tensor{argument, elements[i]};
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+FailureOr<NodeValue> ModelConverter::valueOf(Value value) {
+  if (isa<onnx::NoneType>(value.getType()))
+    return NodeValue();
+  if (auto use = value.getDefiningOp<onnx::UseOp>()) {
+    auto tensor = initializerValue(use);
+    return failed(tensor) ? FailureOr<NodeValue>() : FailureOr<NodeValue>(*tensor);
+  }
+  auto found = converted.find(value);
+  return found == converted.end() ? FailureOr<NodeValue>() : FailureOr<NodeValue>(found->second);
+}
+
+FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
+  auto initializer = symbols.lookup<onnx::InitializerOp>(use.getInitializer());
+  auto onnxType = cast<RankedTensorType>(initializer.getType());
+  auto type = dataTypeOf(onnxType.getElementType());
+  if (!type)
+    return emitError(initializer.getLoc(), "tensor '")
+           << initializer.getName() << "' has the element type " << onnxType.getElementType()
+           << ", which is not supported";
+  int64_t count = onnxType.getNumElements();
+  // Integers are mostly arithmetic on shapes, single elements mostly parameters of a formula.
+  bool reads = count <= 1 || (!isFloat(*type) && count <= KnownValues::maxElements);
+  auto state = stateOf(initializer, *type);
+  if (failed(state))
+    return failure();
+  auto nnType = (*state).getTensorType();
+  const TensorValue *value = reads ? readState(*state) : nullptr;
+  if (reads && !value)
+    return failure();
+  if (value && (nn::tensorBytes(nnType) <= KnownValues::maxAttributeBytes))
+    return emit.constant(*type, value->toAttr());
+  Value result = zero::UseOp::create(builder, use.getLoc(), nnType, (*state).getSymName(),
+                                     IntegerAttr());
+  if (value)
+    known.record(result, *value);
+  return Tensor{result, *type};
+}
+
+FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer, DataType type) {
+  zero::StateOp &state = states[initializer.getSymName()];
+  if (state)
+    return state;
+  auto shape = cast<RankedTensorType>(initializer.getType()).getShape();
+  auto nnType = emit.typeOf(type, shape);
+  Attribute source;
+  if (auto extent = dyn_cast<onnx::ExtentAttr>(initializer.getValue())) {
+    source = zero::FileAttr::get(module.getContext(), extent.getPath(), extent.getOffset(),
+                                 extent.getBytes(),
+                                 extent.getEncoding() == onnx::Encoding::varint);
+  } else if (auto elements = dyn_cast<DenseElementsAttr>(initializer.getValue())) {
+    elements = signlessElements(elements);
+    if (elements.isSplat())
+      source = zero::SplatAttr::get(module.getContext(),
+                                    cast<TypedAttr>(elements.getSplatValue<Attribute>()));
+    else
+      source = elements;
+  } else {
+    return emitError(initializer.getLoc(), "tensor '") << initializer.getName() << "' has no dense value";
+  }
+  state = zero::StateOp::create(
+      stateBuilder, initializer.getLoc(), ("w." + initializer.getSymName()).str(),
+      initializer.getName(), nnType, zero::Role::parameter, nn::PanelsAttr(), IntegerAttr(),
+      ArrayAttr(), IntegerAttr(), source);
+  return state;
+}
+
+const TensorValue *ModelConverter::readState(zero::StateOp state) {
+  auto [entry, isNew] = readStates.try_emplace(state.getSymName());
+  if (isNew) {
+    auto value = spillway::readState(state, directory);
+    if (failed(value)) {
+      readStates.erase(entry);
+      return nullptr;
+    }
+    entry->second = *value;
+  }
+  return &entry->second;
+}
+
+const TensorValue *ModelConverter::readValue(Tensor tensor) {
+  if (const TensorValue *value = known.lookup(tensor.value))
+    return value;
+  auto use = tensor.value.getDefiningOp<zero::UseOp>();
+  if (!use || tensor.count() > KnownValues::maxElements)
+    return nullptr;
+  for (const auto &entry : states)
+    if (zero::StateOp state = entry.second; state.getSymName() == use.getState())
+      return readState(state);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+LogicalResult ModelConverter::checkInputs(onnx::NodeOp op, const Operator &row,
+                                          ArrayRef<NodeValue> inputs) {
+  if (inputs.size() > row.maxInputs)
+    return emitError(op.getLoc()) << row.name << ": " << inputs.size() << " inputs, at most "
+                          << row.maxInputs << " in opset " << op.getVersion();
+  bool isVariadic = row.maxInputs == anyNumber;
+  for (unsigned i = 0, end = std::max<unsigned>(row.minInputs, inputs.size()); i < end; ++i) {
+    bool isGiven = i < inputs.size() && !std::holds_alternative<std::monostate>(inputs[i]);
+    if (!isGiven && (i < row.minInputs || isVariadic))
+      return emitError(op.getLoc()) << row.name << ": input " << i << " is required in opset "
+                            << op.getVersion();
+    if (isGiven && !row.takesSequences && !std::holds_alternative<Tensor>(inputs[i]))
+      return emitError(op.getLoc()) << row.name << ": input " << i << " must be a tensor, not a sequence";
+  }
+  if (inputs.empty() || !std::holds_alternative<Tensor>(inputs[0]))
+    return success();
+  DataType type = std::get<Tensor>(inputs[0]).type;
+  if (!isInClass(type, row.types))
+    return emitError(op.getLoc()) << row.name << ": input 0 must hold " << nameOf(row.types) << ", not "
+                          << name(type);
+  return success();
+}
+
+LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
+  SmallVector<NodeValue> inputs;
+  emit.setLocation(op.getLoc());
+  for (Value operand : op.getInputs()) {
+    auto value = valueOf(operand);
+    if (failed(value)) // already reported
+      return failure();
+    inputs.push_back(*value);
+  }
+  auto [row, isNewer] =
+      OperatorTable::get().find(op.getDomain(), op.getOpType(), op.getVersion());
+  if (isNewer && remarked.insert(describe(row->domain, row->name)).second)
+    emitRemark(op.getLoc()) << row->name << " is of opset " << row->since << " and taken as such, although "
+                    << "the model declares opset " << op.getVersion();
+  if (failed(checkInputs(op, *row, inputs)))
+    return failure();
+  if (row->maxOutputs != anyNumber)
+    for (unsigned i = row->maxOutputs; i < op.getNumResults(); ++i)
+      if (!op.getResult(i).use_empty())
+        return emitError(op.getLoc()) << row->name << ": output " << i << " is not supported in opset "
+                              << op.getVersion();
+  int64_t version = std::max<int64_t>(op.getVersion(), row->since);
+  Node node(op, *row, version, inputs, emit, [this](Tensor tensor) { return readValue(tensor); });
+  if (failed(row->convert(node)) || node.hasAttributeErrors())
+    return failure();
+  node.warnOfUnknownAttributes();
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), node.results())) {
+    if (std::holds_alternative<std::monostate>(value) && !result.use_empty())
+      return emitError(op.getLoc()) << row->name << ": output " << result.getResultNumber()
+                            << " is not supported";
+    converted[result] = value;
+  }
+  return success();
+}
+
+LogicalResult ModelConverter::createReturn(onnx::ReturnOp end) {
+  SmallVector<Value> values;
+  SmallVector<Attribute> attributes;
+  for (auto [operand, outputName] : llvm::zip_equal(end.getInputs(), graph.getOutputs())) {
+    auto value = valueOf(operand);
+    if (failed(value))
+      return failure();
+    const Tensor *tensor = std::get_if<Tensor>(&*value);
+    if (!tensor)
+      return emitError(graph.getLoc(), "output ") << outputName << " is no tensor; only tensors are supported";
+    values.push_back(tensor->value);
+    attributes.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(valueNameAttrName, outputName),
+         builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(name(tensor->type)))}));
+  }
+  func::ReturnOp::create(builder, end.getLoc(), values);
+  function.setFunctionType(FunctionType::get(module.getContext(), function.getArgumentTypes(),
+                                             TypeRange(ValueRange(values))));
+  function.setAllResultAttrs(attributes);
+  return success();
+}
+
+void ModelConverter::eraseUnused() {
+  Block &body = function.getBody().front();
+  llvm::SmallDenseSet<StringAttr> used;
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    if (isOpTriviallyDead(&op))
+      op.erase();
+    else if (auto use = dyn_cast<zero::UseOp>(op))
+      used.insert(use.getStateAttr().getAttr());
+    else if (auto lookup = dyn_cast<zero::LookupOp>(op))
+      used.insert(lookup.getStateAttr().getAttr());
+  }
+  for (const auto &entry : states)
+    if (zero::StateOp state = entry.second; !used.contains(state.getSymNameAttr()))
+      state.erase();
+}

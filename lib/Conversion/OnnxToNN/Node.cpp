@@ -1,0 +1,174 @@
+#include "lib/Conversion/OnnxToNN/Node.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace spillway;
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+FailureOr<const TensorValue *> Node::knownInput(unsigned i, StringRef what) {
+  if (!has(i) || !std::holds_alternative<Tensor>(inputs[i]))
+    return error() << what << " (input " << i << ") must be given as a tensor";
+  const TensorValue *known = readValue(in(i));
+  if (!known)
+    return error() << what << " (input " << i << ") must be known at compile time";
+  return known;
+}
+
+FailureOr<SmallVector<int64_t>> Node::ints(unsigned i, StringRef what) {
+  auto known = knownInput(i, what);
+  if (failed(known))
+    return failure();
+  if (!isInteger(in(i).type) || in(i).rank() > 1)
+    return error() << what << " (input " << i << ") must be a list of integers, not "
+                   << in(i).tensorType();
+  return asIntegers(**known, isUnsigned(in(i).type));
+}
+
+FailureOr<int64_t> Node::intScalar(unsigned i, StringRef what) {
+  auto known = knownInput(i, what);
+  if (failed(known))
+    return failure();
+  if (in(i).count() != 1)
+    return error() << what << " (input " << i << ") must have one element, not "
+                   << in(i).count();
+  return asIntegers(**known, isUnsigned(in(i).type)).front();
+}
+
+FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
+  auto known = knownInput(i, what);
+  if (failed(known))
+    return failure();
+  if (in(i).count() != 1)
+    return error() << what << " (input " << i << ") must have one element, not "
+                   << in(i).count();
+  return asDouble(**known, isUnsigned(in(i).type));
+}
+
+SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {
+  SmallVector<Tensor> tensors;
+  for (; i < inputs.size(); ++i)
+    tensors.push_back(in(i));
+  return tensors;
+}
+
+LogicalResult Node::sameTypes(ArrayRef<unsigned> which) {
+  Tensor first = in(which.front());
+  for (unsigned i : which.drop_front())
+    if (in(i).type != first.type)
+      return error() << "inputs " << which.front() << " and " << i << " must have one type, not "
+                     << name(first.type) << " and " << name(in(i).type);
+  return success();
+}
+
+LogicalResult Node::sameTypesOfAll() {
+  return sameTypes(llvm::to_vector(llvm::seq<unsigned>(0, numInputs())));
+}
+
+FailureOr<Shape> Node::broadcastAll(ArrayRef<Tensor> tensors) {
+  Shape shape;
+  for (Tensor tensor : tensors) {
+    auto joint = broadcastShapes(shape, tensor.shape());
+    if (!joint || !elementCount(*joint)) {
+      InFlightDiagnostic diagnostic = error() << "shapes do not broadcast:";
+      for (Tensor each : tensors)
+        diagnostic << ' ' << each.tensorType();
+      return diagnostic;
+    }
+    shape = *joint;
+  }
+  return shape;
+}
+
+FailureOr<int64_t> Node::axis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank)
+    return error() << "axis " << axis << " lies outside rank " << rank;
+  return axis < 0 ? axis + rank : axis;
+}
+
+FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> given, int64_t rank) {
+  SmallVector<int64_t> axes;
+  for (int64_t each : given) {
+    auto counted = axis(each, rank);
+    if (failed(counted))
+      return failure();
+    axes.push_back(*counted);
+  }
+  llvm::sort(axes);
+  auto twice = std::adjacent_find(axes.begin(), axes.end());
+  if (twice != axes.end())
+    return error() << "axis " << *twice << " is given twice";
+  return axes;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+bool Node::hasAttr(StringRef name) const { return bool(op.getFields().get(name)); }
+
+Attribute Node::rawAttr(StringRef name) {
+  consulted.insert(name);
+  return op.getFields().get(name);
+}
+
+template <typename Attr> Attr Node::typedAttr(StringRef name, StringRef kind) {
+  Attribute attr = rawAttr(name);
+  auto typed = dyn_cast_if_present<Attr>(attr);
+  if (attr && !typed) {
+    error() << "attribute " << name << " must be " << kind << ", not " << attr;
+    attributeErrors = true;
+  }
+  return typed;
+}
+
+int64_t Node::attr(StringRef name, int64_t otherwise) {
+  auto typed = typedAttr<IntegerAttr>(name, "an integer");
+  return typed ? typed.getInt() : otherwise;
+}
+
+double Node::attr(StringRef name, double otherwise) {
+  auto typed = typedAttr<FloatAttr>(name, "a number");
+  return typed ? typed.getValueAsDouble() : otherwise;
+}
+
+StringRef Node::attr(StringRef name, StringRef otherwise) {
+  auto typed = typedAttr<StringAttr>(name, "a string");
+  return typed ? typed.getValue() : otherwise;
+}
+
+std::optional<SmallVector<int64_t>> Node::intsAttr(StringRef name) {
+  auto typed = typedAttr<DenseI64ArrayAttr>(name, "a list of integers");
+  return typed ? std::optional(SmallVector<int64_t>(typed.asArrayRef())) : std::nullopt;
+}
+
+FailureOr<DataType> Node::typeAttr(StringRef name) {
+  auto typed = typedAttr<IntegerAttr>(name, "an element type");
+  if (!typed)
+    return error() << "the attribute " << name << " is required";
+  auto type = static_cast<DataType>(typed.getInt());
+  if (typed.getInt() < 0 || typed.getInt() > 255 || !isDataType(type))
+    return error() << "attribute " << name << ": element type " << typed.getInt()
+                   << " is not supported";
+  return type;
+}
+
+FailureOr<Tensor> Node::tensorAttr(StringRef name) {
+  auto elements = dyn_cast_if_present<DenseElementsAttr>(rawAttr(name));
+  auto type = elements ? dataTypeOf(elements.getElementType()) : std::nullopt;
+  if (!type)
+    return error() << "the attribute " << name << " must be a small tensor of numbers";
+  return emit.constant(*type, signlessElements(elements));
+}
+
+void Node::warnOfUnknownAttributes() {
+  for (NamedAttribute attribute : op.getFields())
+    if (!consulted.contains(attribute.getName()))
+      emitWarning(op.getLoc()) << row.name << ": attribute " << attribute.getName()
+                        << " has no meaning in opset " << opsetVersion << " and is ignored";
+}
+
+bool Node::wants(unsigned i) const { return i < op->getNumResults() && !op->getResult(i).use_empty(); }

@@ -1,0 +1,116 @@
+// An ONNX node on its way into nn: what a handler reads and what it leaves.
+#pragma once
+
+#include "lib/Conversion/OnnxToNN/Emitter.h"
+#include "lib/Conversion/OnnxToNN/OperatorTable.h"
+
+#include "dialects/Onnx/Onnx.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace spillway {
+
+/// The driver has checked the numbers of inputs and outputs and the class of the
+/// first input's type against the operator's row, and that inputs are tensors
+/// unless the handler takes sequences. Everything else is the handler's to check: it
+/// emits an error at the node and returns failure. Attributes that a handler has
+/// not asked for are warned about, so it asks for all that it knows.
+class Node {
+public:
+  /// Gives the value of a tensor that is known, or small enough to be read from the
+  /// model's files; else null.
+  using Reader = llvm::function_ref<const TensorValue *(Tensor)>;
+
+  Node(onnx::NodeOp op, const Operator &row, int64_t version, llvm::ArrayRef<NodeValue> inputs,
+       Emitter &emit, Reader readValue)
+      : emit(emit), op(op), row(row), opsetVersion(version), inputs(inputs),
+        outputs(op->getNumResults()), readValue(readValue) {}
+
+  Emitter &emit;
+
+  const Operator &getOperator() const { return row; }
+  /// Opset version of the operator's domain; at least the row's `since`.
+  int64_t version() const { return opsetVersion; }
+  mlir::InFlightDiagnostic error() { return mlir::emitError(op.getLoc()) << row.name << ": "; }
+
+  // Inputs
+  unsigned numInputs() const { return inputs.size(); }
+  bool has(unsigned i) const {
+    return i < inputs.size() && !std::holds_alternative<std::monostate>(inputs[i]);
+  }
+  const NodeValue &value(unsigned i) const { return inputs[i]; }
+  /// The tensor at `i`, which must be there.
+  Tensor in(unsigned i) const { return std::get<Tensor>(inputs[i]); }
+  std::optional<Tensor> optional(unsigned i) const {
+    return has(i) ? std::optional(in(i)) : std::nullopt;
+  }
+
+  /// The values of an integer input, which must be known at compile time; an
+  /// error names what it is (`what`).
+  mlir::FailureOr<llvm::SmallVector<int64_t>> ints(unsigned i, llvm::StringRef what);
+  /// The same for an input with a single element.
+  mlir::FailureOr<int64_t> intScalar(unsigned i, llvm::StringRef what);
+  mlir::FailureOr<double> floatScalar(unsigned i, llvm::StringRef what);
+  /// Inputs `i` and up as tensors.
+  llvm::SmallVector<Tensor> tensorsFrom(unsigned i) const;
+
+  /// Fails with an error unless all given inputs have one element type.
+  mlir::LogicalResult sameTypes(llvm::ArrayRef<unsigned> which);
+  mlir::LogicalResult sameTypesOfAll();
+  /// The shape that all inputs broadcast to.
+  mlir::FailureOr<Shape> broadcastAll(llvm::ArrayRef<Tensor> tensors);
+  /// `axis` counted from zero, for `rank` dimensions; an error where it is outside.
+  mlir::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
+  /// Axes counted from zero, ascending; an error for one outside or given twice.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+
+  // Attributes. One of another kind than asked for is an error, after which the
+  // default is returned and conversion of the node fails.
+  bool hasAttr(llvm::StringRef name) const;
+  int64_t attr(llvm::StringRef name, int64_t otherwise);
+  double attr(llvm::StringRef name, double otherwise);
+  llvm::StringRef attr(llvm::StringRef name, llvm::StringRef otherwise);
+  std::optional<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name);
+  /// Any attribute as it is; null where it is absent.
+  mlir::Attribute rawAttr(llvm::StringRef name);
+  /// A tensor attribute as a constant; an error where it is absent or of a type that
+  /// nn lacks.
+  mlir::FailureOr<Tensor> tensorAttr(llvm::StringRef name);
+  /// The attribute as an element type that nn computes with.
+  mlir::FailureOr<DataType> typeAttr(llvm::StringRef name);
+  /// An attribute that no version of this operator that we convert gives a meaning.
+  void ignoreAttr(llvm::StringRef name) { consulted.insert(name); }
+
+  // Outputs
+  /// Whether a name is given to output `i`.
+  bool wants(unsigned i) const;
+  unsigned numOutputs() const { return outputs.size(); }
+  void set(unsigned i, NodeValue value) {
+    if (i < outputs.size())
+      outputs[i] = std::move(value);
+  }
+  mlir::LogicalResult result(Tensor value) {
+    set(0, value);
+    return mlir::success();
+  }
+
+  // For the driver
+  llvm::ArrayRef<NodeValue> results() const { return outputs; }
+  bool hasAttributeErrors() const { return attributeErrors; }
+  void warnOfUnknownAttributes();
+
+private:
+  template <typename Attr> Attr typedAttr(llvm::StringRef name, llvm::StringRef kind);
+  mlir::FailureOr<const TensorValue *> knownInput(unsigned i, llvm::StringRef what);
+
+  mutable onnx::NodeOp op;
+  const Operator &row;
+  int64_t opsetVersion;
+  llvm::ArrayRef<NodeValue> inputs;
+  llvm::SmallVector<NodeValue> outputs;
+  Reader readValue;
+  llvm::StringSet<> consulted;
+  bool attributeErrors = false;
+};
+
+} // namespace spillway

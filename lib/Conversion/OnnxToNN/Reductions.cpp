@@ -1,0 +1,131 @@
+// Reductions along axes, and running sums.
+
+#include "lib/Conversion/OnnxToNN/Node.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+using Kind = nn::ReductionKind;
+
+/// What a reduction over no axes does to each element.
+Tensor reduceNothing(Emitter &emit, Kind kind, Tensor x) {
+  switch (kind) {
+  case Kind::sum_square:
+    return emit.mul(x, x);
+  case Kind::l1:
+  case Kind::l2:
+    return emit.abs(x);
+  case Kind::log_sum:
+    return emit.unary<math::LogOp>(x);
+  default:
+    return x;
+  }
+}
+
+/// Integers have no logarithm or root: those kinds are computed in f64.
+bool needsFloats(Kind kind) {
+  return kind == Kind::l2 || kind == Kind::log_sum || kind == Kind::log_sum_exp;
+}
+
+template <Kind kind> LogicalResult convertReduce(Node &node) {
+  Tensor x = node.in(0);
+  bool keep = node.attr("keepdims", int64_t{1}) != 0;
+  bool noop = node.attr("noop_with_empty_axes", int64_t{0}) != 0;
+  bool axesAreInput = node.getOperator().maxInputs == 2;
+  SmallVector<int64_t> given;
+  if (axesAreInput && node.has(1)) {
+    auto values = node.ints(1, "axes");
+    if (failed(values))
+      return failure();
+    given = *values;
+  } else if (auto values = axesAreInput ? std::nullopt : node.intsAttr("axes")) {
+    given = *values;
+  }
+  auto axes = node.axes(given, x.rank());
+  if (failed(axes))
+    return failure();
+  if (axes->empty() && !(axesAreInput && noop))
+    *axes = allDims(x.rank());
+
+  Emitter &emit = node.emit;
+  if (x.type == DataType::boolean && kind != Kind::max && kind != Kind::min)
+    return node.error() << "booleans have a maximum and a minimum only";
+  auto reduce = [&](Tensor a) {
+    return axes->empty() ? reduceNothing(emit, kind, a) : emit.reduce(kind, a, *axes, keep);
+  };
+  if (isInteger(x.type) && needsFloats(kind))
+    return node.result(emit.cast(reduce(emit.cast(x, DataType::f64)), x.type));
+  return node.result(reduce(x));
+}
+
+/// The first (or last) index of the largest (or smallest) element: the lowest
+/// (or highest) index among those that equal the extremum.
+template <Kind kind> LogicalResult convertArg(Node &node) {
+  Tensor x = node.in(0);
+  auto axis = node.axis(node.attr("axis", int64_t{0}), x.rank());
+  bool keep = node.attr("keepdims", int64_t{1}) != 0;
+  bool last = node.attr("select_last_index", int64_t{0}) != 0;
+  if (failed(axis))
+    return failure();
+  int64_t size = x.size(*axis);
+  if (size == 0)
+    return node.error() << "axis " << *axis << " has no elements";
+  Emitter &emit = node.emit;
+  Tensor extremum = emit.broadcast(emit.reduce(kind, x, {*axis}, true), x.shape());
+  Tensor isExtreme = emit.compare(Emitter::Order::equal, x, extremum);
+  if (isFloat(x.type)) // a NaN is the extremum, and equals nothing
+    isExtreme = emit.logicalOr(isExtreme, emit.isNaN(x));
+  Tensor index = emit.iota(DataType::i64, x.shape(), *axis);
+  Tensor none = emit.like(index, last ? -1.0 : static_cast<double>(size));
+  Tensor candidates = emit.select(isExtreme, index, none);
+  return node.result(emit.reduce(last ? Kind::max : Kind::min, candidates, {*axis}, keep));
+}
+
+LogicalResult convertCumSum(Node &node) {
+  Tensor x = node.in(0);
+  bool exclusive = node.attr("exclusive", int64_t{0}) != 0;
+  bool reverse = node.attr("reverse", int64_t{0}) != 0;
+  auto given = node.intScalar(1, "the axis");
+  if (failed(given))
+    return failure();
+  auto axis = node.axis(*given, x.rank());
+  if (failed(axis))
+    return failure();
+  Emitter &emit = node.emit;
+  return node.result(
+      {emit.create<nn::CumsumOp>(x.tensorType(), x.value, *axis, exclusive, reverse), x.type});
+}
+
+/// A reduction whose axes are an attribute below `inputSince`, and an input from then on.
+template <Kind kind>
+void addReduction(OperatorTable &table, llvm::StringLiteral name, int64_t inputSince,
+                  TypeClass types) {
+  table.add({{name, 1, convertReduce<kind>, 1, 1, 1, types},
+             {name, inputSince, convertReduce<kind>, 1, 2, 1, types,
+              "the axes must be known at compile time"}});
+}
+
+} // namespace
+
+void spillway::addReductions(OperatorTable &table) {
+  constexpr auto numeric = TypeClass::numeric;
+  addReduction<Kind::l1>(table, "ReduceL1", 18, numeric);
+  addReduction<Kind::l2>(table, "ReduceL2", 18, numeric);
+  addReduction<Kind::log_sum>(table, "ReduceLogSum", 18, numeric);
+  addReduction<Kind::log_sum_exp>(table, "ReduceLogSumExp", 18, numeric);
+  addReduction<Kind::max>(table, "ReduceMax", 18, TypeClass::any);
+  addReduction<Kind::mean>(table, "ReduceMean", 18, numeric);
+  addReduction<Kind::min>(table, "ReduceMin", 18, TypeClass::any);
+  addReduction<Kind::prod>(table, "ReduceProd", 18, numeric);
+  addReduction<Kind::sum>(table, "ReduceSum", 13, numeric);
+  addReduction<Kind::sum_square>(table, "ReduceSumSquare", 18, numeric);
+  table.add({
+      {"ArgMax", 1, convertArg<Kind::max>, 1, 1, 1, numeric},
+      {"ArgMin", 1, convertArg<Kind::min>, 1, 1, 1, numeric},
+      {"CumSum", 11, convertCumSum, 2, 2, 1, numeric, "the axis must be known at compile time"},
+  });
+}

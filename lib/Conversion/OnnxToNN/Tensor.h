@@ -1,0 +1,67 @@
+// What an ONNX value has become while its model is converted.
+#pragma once
+
+#include "runtime/base/DataType.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <variant>
+
+namespace spillway {
+
+/// A tensor of the nn dialect with the ONNX element type, which alone tells
+/// unsigned integers from signed ones.
+struct Tensor {
+  mlir::Value value;
+  DataType type = DataType::f32;
+
+  mlir::RankedTensorType tensorType() const {
+    return llvm::cast<mlir::RankedTensorType>(value.getType());
+  }
+  llvm::ArrayRef<int64_t> shape() const { return tensorType().getShape(); }
+  int64_t rank() const { return tensorType().getRank(); }
+  int64_t size(int64_t dim) const { return tensorType().getDimSize(dim); }
+  int64_t count() const { return tensorType().getNumElements(); }
+};
+
+using Sequence = llvm::SmallVector<Tensor>;
+
+/// Nothing (an omitted optional, or the result of a node that failed), a tensor,
+/// or a sequence whose length is known.
+using NodeValue = std::variant<std::monostate, Tensor, Sequence>;
+
+inline bool isFloat(DataType type) {
+  return type == DataType::f64 || type == DataType::f32 || type == DataType::f16 ||
+         type == DataType::bf16;
+}
+inline bool isUnsigned(DataType type) {
+  return type == DataType::u8 || type == DataType::u16 || type == DataType::u32 ||
+         type == DataType::u64 || type == DataType::boolean;
+}
+inline bool isInteger(DataType type) { return !isFloat(type) && type != DataType::boolean; }
+
+/// Whether the number of an ONNX element type is one that nn has.
+bool isDataType(DataType type);
+/// The signless element type that nn computes with.
+mlir::Type elementType(mlir::MLIRContext *context, DataType type);
+/// The element type that a type of the onnx dialect (ui8, i1, ...) stands for.
+std::optional<DataType> dataTypeOf(mlir::Type onnxElement);
+/// Elements of the onnx dialect with nn's element type.
+mlir::DenseElementsAttr signlessElements(mlir::DenseElementsAttr elements);
+
+using Shape = llvm::SmallVector<int64_t>;
+
+/// Number of elements; nothing where it exceeds what an int64_t counts.
+std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
+
+/// 0, 1, ... up to the rank.
+llvm::SmallVector<int64_t> allDims(int64_t rank);
+
+/// numpy's rule: right-aligned, a size of one stretches. Nothing where sizes do
+/// not agree.
+std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
+
+} // namespace spillway

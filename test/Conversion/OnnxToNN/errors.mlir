@@ -1,0 +1,107 @@
+// REQUIRES: spillway-opt
+// RUN: spillway-opt %s -convert-onnx-to-nn -split-input-file -verify-diagnostics
+
+// Several nodes that do not convert are all reported; what depends on them is not.
+onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
+^bb0(%x: tensor<2x3xf32>):
+  // expected-error @+1 {{Transpose: perm is not a permutation of 2 dimensions}}
+  %0 = onnx.node "Transpose" (%x) version 13 {perm = array<i64: 0, 0>} : tensor<2x3xf32>
+  %1 = onnx.node "Relu" (%0) version 14 {} : !onnx.value
+  // expected-error @+1 {{MatMul: 'tensor<2x3xf32>' and 'tensor<2x3xf32>' do not fit as factors}}
+  %2 = onnx.node "MatMul" (%x, %x) version 13 {} : tensor<2x3xf32>, tensor<2x3xf32>
+  %3 = onnx.node "Add" (%1, %2) version 14 {} : !onnx.value, !onnx.value
+  onnx.return %3 : !onnx.value
+}
+
+// -----
+
+onnx.graph "main" inputs(["x", "i"]) dims([["", ""], [""]]) outputs(["y"]) {
+^bb0(%x: tensor<2x3xf32>, %i: tensor<2xi64>):
+  // expected-error @+1 {{Reshape: the shape (input 1) must be known at compile time}}
+  %0 = onnx.node "Reshape" (%x, %i) version 14 {} : tensor<2x3xf32>, tensor<2xi64>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
+^bb0(%x: tensor<2x3xi64>):
+  // expected-error @+1 {{Exp: input 0 must hold floating-point numbers, not i64}}
+  %0 = onnx.node "Exp" (%x) version 13 {} : tensor<2x3xi64>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+onnx.graph "main" inputs(["x", "y"]) dims([[""], [""]]) outputs(["z"]) {
+^bb0(%x: tensor<3xf32>, %y: tensor<3xf64>):
+  // expected-error @+1 {{Add: inputs 0 and 1 must have one type, not f32 and f64}}
+  %0 = onnx.node "Add" (%x, %y) version 14 {} : tensor<3xf32>, tensor<3xf64>
+  // expected-error @+1 {{Add: input 1 is required in opset 14}}
+  %1 = onnx.node "Add" (%x) version 14 {} : tensor<3xf32>
+  // expected-error @+1 {{Add: 3 inputs, at most 2 in opset 14}}
+  %2 = onnx.node "Add" (%x, %x, %x) version 14 {} : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+onnx.graph "main" inputs(["x"]) dims([[""]]) outputs(["z"]) {
+^bb0(%x: tensor<3xf32>):
+  // expected-error @+1 {{Softmax: attribute axis must be an integer, not "last"}}
+  %0 = onnx.node "Softmax" (%x) version 13 {axis = "last"} : tensor<3xf32>
+  // expected-error @+1 {{Softmax: axis 1 lies outside rank 1}}
+  %1 = onnx.node "Softmax" (%x) version 13 {axis = 1 : i64} : tensor<3xf32>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+onnx.graph "main" inputs(["x"]) dims([[""]]) outputs(["z"]) {
+^bb0(%x: tensor<3xf32>):
+  // expected-warning @+1 {{Relu: attribute "slope" has no meaning in opset 14 and is ignored}}
+  %0 = onnx.node "Relu" (%x) version 14 {slope = 1.0 : f32} : tensor<3xf32>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+// An operator that is newer than the opset that the model declares.
+onnx.graph "main" inputs(["x", "w"]) dims([["", ""], [""]]) outputs(["z"]) {
+^bb0(%x: tensor<2x3xf32>, %w: tensor<3xf32>):
+  // expected-remark @+1 {{RMSNormalization is of opset 23 and taken as such, although the model declares opset 18}}
+  %0 = onnx.node "RMSNormalization" (%x, %w) version 18 {} : tensor<2x3xf32>, tensor<3xf32>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+// expected-error @+1 {{input 'x' has the element type 'f8E5M2', which is not supported}}
+onnx.graph "main" inputs(["x"]) dims([[""]]) outputs(["z"]) {
+^bb0(%x: tensor<3xf8E5M2>):
+  %0 = onnx.node "Identity" (%x) version 21 {} : tensor<3xf8E5M2>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["z"]) {
+^bb0(%x: tensor<2x3xf32>):
+  %0 = onnx.node "SplitToSequence" (%x) version 11 {axis = 1 : i64} : tensor<2x3xf32>
+  // expected-error @+1 {{Relu: input 0 must be a tensor, not a sequence}}
+  %1 = onnx.node "Relu" (%0) version 14 {} : !onnx.value
+  onnx.return %1 : !onnx.value
+}
+
+// -----
+
+module {
+  onnx.initializer @i "indices" : tensor<2xi64> = dense<[0, 4]> : tensor<2xi64>
+  onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["z"]) {
+  ^bb0(%x: tensor<4x3xf32>):
+    %i = onnx.use @i : tensor<2xi64>
+    // expected-error @+1 {{Gather: index 4 lies outside a dimension of size 4}}
+    %0 = onnx.node "Gather" (%x, %i) version 13 {axis = 0 : i64} : tensor<4x3xf32>, tensor<2xi64>
+    onnx.return %0 : !onnx.value
+  }
+}
