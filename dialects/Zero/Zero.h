@@ -26,6 +26,12 @@ struct HandleStore : public mlir::SideEffects::Resource::Base<HandleStore> {
 
 namespace spillway::zero {
 
+/// An array of ArenaAttr on a module (see there).
+inline constexpr llvm::StringLiteral arenasAttrName = "zero.arenas";
+/// What zero-plan leaves on a module, a dictionary: `minimum` and `floor` (bytes), `floor_at` (the
+/// operation that sets it), `seconds` (predicted for a step).
+inline constexpr llvm::StringLiteral planAttrName = "zero.plan";
+
 /// Checks the discipline of the scheduled form in one function: every handle is
 /// released exactly once, in its block, after every use of every view of it, and
 /// nothing is viewed or moved after its release. Reports every violation.

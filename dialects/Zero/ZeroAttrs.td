@@ -47,4 +47,16 @@ def Zero_SplatAttr : AttrDef<Zero_Dialect, "Splat"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Zero_ArenaAttr : AttrDef<Zero_Dialect, "Arena"> {
+  let mnemonic = "arena";
+  let summary = "All memory of a tier that a program may use, and the part that tiles pass through";
+  let description = [{
+    A module in which states have homes carries an array of these, one a tier, as `zero.arenas`. The
+    first is the tier whose memory kernels compute on.
+  }];
+  let parameters = (ins EnumParameter<Zero_Tier>:$tier, "int64_t":$bytes,
+                        DefaultValuedParameter<"int64_t", "0">:$staging);
+  let assemblyFormat = "`<` $tier `,` $bytes (`,` `staging` `=` $staging^)? `>`";
+}
+
 #endif

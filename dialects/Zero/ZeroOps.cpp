@@ -4,6 +4,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace spillway::zero;
 
@@ -30,6 +32,12 @@ int64_t StateOp::getUnitBytes() {
     for (int64_t size : type.getShape().drop_front(type.getRank() ? 1 : 0))
       elements *= size;
   return elements * nn::elementBytes(type.getElementType());
+}
+
+int64_t StateOp::getChunkUnits() {
+  constexpr int64_t blockBytes = 4096;
+  int64_t unitBytes = getUnitBytes();
+  return unitBytes ? blockBytes / std::gcd(blockBytes, unitBytes) : 1;
 }
 
 int64_t StateOp::getTileCount() {

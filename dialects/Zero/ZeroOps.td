@@ -50,6 +50,8 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
     int64_t getUnitBytes();
     int64_t getStoredBytes() { return getUnitCount() * getUnitBytes(); }
     int64_t getTileCount();
+    /// Units of the smallest piece that can be read alone: whole blocks of 4096 bytes.
+    int64_t getChunkUnits();
     /// Units [first, second) of a tile.
     ::std::pair<int64_t, int64_t> getTileUnits(int64_t tile);
     /// What a tile holds, as a tensor.

@@ -1,0 +1,233 @@
+#include "dialects/Rt/Hazards.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+using namespace spillway::rt;
+
+namespace {
+
+constexpr uint32_t never = std::numeric_limits<uint32_t>::max();
+
+/// Who must have started, and so who must have ended, when a command starts.
+///
+/// A vector clock of starts: for each stream the position of its latest command
+/// that has started no later. It grows along streams (commands start in order) and
+/// along waits. A command has ended when one that waits for it has started, or when
+/// the next one of its serial stream has.
+class Order {
+public:
+  explicit Order(const std::vector<CommandAccesses> &commands) : commands_(commands) {
+    std::array<uint32_t, streamCount> length{};
+    std::array<Clock, streamCount> last{};
+    position_.reserve(commands.size());
+    clock_.reserve(commands.size());
+    firstWaiter_.resize(commands.size());
+    for (auto &waiters : firstWaiter_)
+      waiters.fill(never);
+    for (const CommandAccesses &command : commands) {
+      unsigned stream = command.stream;
+      uint32_t position = ++length[stream];
+      Clock clock = last[stream];
+      for (uint32_t wait : command.waits) {
+        for (unsigned s = 0; s < streamCount; ++s)
+          clock[s] = std::max(clock[s], clock_[wait][s]);
+        firstWaiter_[wait][stream] = std::min(firstWaiter_[wait][stream], position);
+      }
+      clock[stream] = position;
+      last[stream] = clock;
+      position_.push_back(position);
+      clock_.push_back(clock);
+    }
+  }
+
+  bool hasEndedBefore(uint32_t first, uint32_t second) const {
+    const Clock &started = clock_[second];
+    unsigned stream = commands_[first].stream;
+    if (isSerialStream(stream) && started[stream] > position_[first])
+      return true;
+    for (unsigned s = 0; s < streamCount; ++s)
+      if (firstWaiter_[first][s] <= started[s])
+        return true;
+    return false;
+  }
+
+private:
+  /// Positions count from 1 in each stream; 0 is none.
+  using Clock = std::array<uint32_t, streamCount>;
+
+  const std::vector<CommandAccesses> &commands_;
+  std::vector<uint32_t> position_;
+  std::vector<Clock> clock_;
+  /// Position of the first command of each stream that waits for a command.
+  std::vector<std::array<uint32_t, streamCount>> firstWaiter_;
+};
+
+/// What happened last to each byte of a tier.
+class Memory {
+public:
+  enum class Content { unwritten, stale, ready };
+
+  struct Piece {
+    Content content = Content::unwritten;
+    /// Writer in the list at hand, where there is one.
+    uint32_t writer = never;
+    /// Readers in the list at hand since the last write.
+    std::vector<uint32_t> readers;
+  };
+
+  Memory() { pieces_[0] = {}; }
+
+  /// Calls visit(piece) for pieces that cover exactly the bytes; stops at false.
+  template <typename Visit> bool forEach(uint64_t offset, uint64_t bytes, Visit visit) {
+    if (bytes == 0)
+      return true;
+    auto it = cut(offset), end = cut(offset + bytes);
+    for (; it != end; ++it)
+      if (!visit(it->second))
+        return false;
+    return true;
+  }
+
+  /// Makes one piece of the bytes.
+  void write(uint64_t offset, uint64_t bytes, const Piece &piece) {
+    if (bytes == 0)
+      return;
+    auto first = cut(offset), end = cut(offset + bytes);
+    first->second = piece;
+    pieces_.erase(std::next(first), end);
+  }
+
+  /// Starts a list: nobody has touched anything in it yet. What the last list
+  /// wrote is ready, or stale where `writtenIsStale`.
+  void startList(bool writtenIsStale) {
+    for (auto &[offset, piece] : pieces_) {
+      if (piece.writer != never && writtenIsStale)
+        piece.content = Content::stale;
+      piece.writer = never;
+      piece.readers.clear();
+    }
+  }
+
+private:
+  std::map<uint64_t, Piece>::iterator cut(uint64_t offset) {
+    auto it = std::prev(pieces_.upper_bound(offset));
+    return it->first == offset ? it : pieces_.emplace_hint(std::next(it), offset, it->second);
+  }
+
+  std::map<uint64_t, Piece> pieces_;
+};
+
+class Checker {
+public:
+  std::optional<Hazard> run(const std::vector<CommandAccesses> &commands, bool inPrologue) {
+    Order order(commands);
+    for (uint32_t index = 0; index < commands.size(); ++index)
+      for (bool write : {false, true})
+        for (const AccessedBytes &access : commands[index].accesses)
+          if (access.write == write)
+            if (auto hazard = touch(commands, order, index, access)) {
+              hazard->inPrologue = inPrologue;
+              return hazard;
+            }
+    return std::nullopt;
+  }
+
+  void markReady(const std::vector<AccessedBytes> &ranges) {
+    for (const AccessedBytes &range : ranges)
+      memory(range.tier).write(range.offset, range.bytes, {Memory::Content::ready, never, {}});
+  }
+
+  std::optional<Hazard> checkReady(const std::vector<AccessedBytes> &ranges, uint32_t command) {
+    for (const AccessedBytes &range : ranges) {
+      Memory::Content content = Memory::Content::ready;
+      memory(range.tier).forEach(range.offset, range.bytes, [&](const Memory::Piece &piece) {
+        content = piece.content;
+        return content == Memory::Content::ready;
+      });
+      if (content != Memory::Content::ready)
+        return unready(content, command, range);
+    }
+    return std::nullopt;
+  }
+
+  void startList(bool writtenIsStale) {
+    for (Memory &memory : tiers_)
+      memory.startList(writtenIsStale);
+  }
+
+private:
+  Memory &memory(unsigned tier) {
+    if (tier >= tiers_.size())
+      tiers_.resize(tier + 1);
+    return tiers_[tier];
+  }
+
+  static Hazard unready(Memory::Content content, uint32_t command, const AccessedBytes &access) {
+    Hazard hazard;
+    hazard.kind = content == Memory::Content::stale ? Hazard::Kind::stale : Hazard::Kind::unwritten;
+    hazard.command = command;
+    hazard.bytes = access;
+    return hazard;
+  }
+
+  std::optional<Hazard> touch(const std::vector<CommandAccesses> &commands, const Order &order,
+                              uint32_t index, const AccessedBytes &access) {
+    std::optional<Hazard> hazard;
+    auto isOrdered = [&](uint32_t other) {
+      if (order.hasEndedBefore(other, index))
+        return true;
+      hazard = Hazard{Hazard::Kind::unordered, false, index, other, access};
+      return false;
+    };
+    memory(access.tier).forEach(access.offset, access.bytes, [&](Memory::Piece &piece) {
+      if (!access.write && piece.content != Memory::Content::ready) {
+        hazard = unready(piece.content, index, access);
+        return false;
+      }
+      if (piece.writer != never && !isOrdered(piece.writer))
+        return false;
+      if (!access.write) {
+        forgetSuperseded(commands, piece.readers, commands[index].stream);
+        piece.readers.push_back(index);
+        return true;
+      }
+      return std::all_of(piece.readers.begin(), piece.readers.end(), isOrdered);
+    });
+    if (!hazard && access.write)
+      memory(access.tier).write(access.offset, access.bytes, {Memory::Content::ready, index, {}});
+    return hazard;
+  }
+
+  /// Whoever is ordered after the latest reader of a serial stream is after all.
+  static void forgetSuperseded(const std::vector<CommandAccesses> &commands,
+                               std::vector<uint32_t> &readers, unsigned stream) {
+    if (isSerialStream(stream))
+      std::erase_if(readers, [&](uint32_t reader) { return commands[reader].stream == stream; });
+  }
+
+  std::vector<Memory> tiers_;
+};
+
+} // namespace
+
+std::optional<Hazard> spillway::rt::findHazard(const std::vector<CommandAccesses> &prologue,
+                                               const std::vector<CommandAccesses> &step,
+                                               const std::vector<AccessedBytes> &inputs,
+                                               const std::vector<AccessedBytes> &outputs) {
+  Checker checker;
+  if (auto hazard = checker.run(prologue, /*inPrologue=*/true))
+    return hazard;
+  checker.startList(/*writtenIsStale=*/false);
+  // Twice: the second step finds the memory as the first one left it.
+  for (int pass = 0; pass < 2; ++pass) {
+    checker.markReady(inputs);
+    if (auto hazard = checker.run(step, /*inPrologue=*/false))
+      return hazard;
+    if (auto hazard = checker.checkReady(outputs, static_cast<uint32_t>(step.size())))
+      return hazard;
+    checker.startList(/*writtenIsStale=*/true);
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,63 @@
+// Whether commands on streams, ordered by events, can harm each other: the one
+// proof that the verifier of rt.program and the simulator of step tables share.
+// Knows nothing of MLIR.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spillway::rt {
+
+/// Streams as numbered in runtime/table/table.fbs.
+inline constexpr unsigned streamCount = 6;
+
+/// Whether a stream runs one command at a time: a command starts only when its
+/// predecessor has ended. Others start commands in order and keep many in flight.
+constexpr bool isSerialStream(unsigned stream) { return stream != 1 && stream != 2; }
+
+/// Bytes [offset, offset + bytes) of a tier.
+struct AccessedBytes {
+  unsigned tier = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  bool write = false;
+};
+
+struct CommandAccesses {
+  unsigned stream = 0;
+  /// Indices of earlier commands of the same list.
+  std::vector<uint32_t> waits;
+  std::vector<AccessedBytes> accesses;
+};
+
+struct Hazard {
+  enum class Kind {
+    /// Two commands touch the same bytes, one writes, and nothing orders them.
+    unordered,
+    /// Bytes are read that nothing wrote.
+    unwritten,
+    /// Bytes are read that an earlier step overwrote.
+    stale,
+  } kind;
+  /// In the prologue, or in the step.
+  bool inPrologue = false;
+  /// The command at fault; the number of commands where an output is.
+  uint32_t command = 0;
+  /// The command that it is not ordered after, of the same list; itself where its
+  /// own accesses collide (unordered).
+  uint32_t other = 0;
+  /// The bytes that it happens on.
+  AccessedBytes bytes;
+};
+
+/// Looks at a prologue and at repeated steps. `inputs` are written before each
+/// step and `outputs` read after it. Time n log n in the number of accesses.
+std::optional<Hazard> findHazard(const std::vector<CommandAccesses> &prologue,
+                                 const std::vector<CommandAccesses> &step,
+                                 const std::vector<AccessedBytes> &inputs,
+                                 const std::vector<AccessedBytes> &outputs);
+
+} // namespace spillway::rt

@@ -1,0 +1,242 @@
+#include "dialects/Rt/Hazards.h"
+#include "dialects/Rt/Rt.h"
+#include "runtime/base/DataType.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace spillway::rt;
+namespace zero = spillway::zero;
+
+namespace {
+
+ParseResult parseTierName(OpAsmParser &parser, zero::TierAttr &tier) {
+  StringRef name;
+  SMLoc where = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
+    return failure();
+  auto value = zero::symbolizeTier(name);
+  if (!value)
+    return parser.emitError(where, "unknown tier ") << name;
+  tier = zero::TierAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+void printTierName(OpAsmPrinter &printer, Operation *, zero::TierAttr tier) {
+  printer << zero::stringifyTier(tier.getValue());
+}
+
+BufferOp bufferOf(Value value) { return value.getDefiningOp<BufferOp>(); }
+
+} // namespace
+
+#define GET_OP_CLASSES
+#include "dialects/Rt/RtOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+LogicalResult BufferOp::verify() {
+  if (static_cast<int64_t>(getOffset()) < 0 || static_cast<int64_t>(getBytes()) < 0)
+    return emitOpError("C1: offset and bytes must not be negative");
+  return success();
+}
+
+namespace {
+
+template <typename Op> LogicalResult verifyBinding(Op op) {
+  auto type = spillway::dataTypeFromName(op.getType().str());
+  if (!type)
+    return op.emitOpError("C1: no data type ") << op.getType();
+  int64_t bytes = static_cast<int64_t>(spillway::byteWidth(*type));
+  for (int64_t size : op.getShape())
+    bytes *= size;
+  if (BufferOp buffer = bufferOf(op.getBuffer());
+      buffer && static_cast<int64_t>(buffer.getBytes()) != bytes)
+    return op.emitOpError("C1: the tensor has ") << bytes << " bytes, its buffer " << buffer.getBytes();
+  return success();
+}
+
+/// C1 and C2 of the lists of commands.
+LogicalResult verifyList(Operation *list) {
+  for (Operation &op : list->getRegion(0).front()) {
+    auto command = dyn_cast<CommandOpInterface>(op);
+    if (!command)
+      return op.emitOpError("C1: is no command, but stands among them");
+    for (Value event : command.getAfter())
+      if (event.getParentBlock() != op.getBlock())
+        return op.emitOpError("C2: waits for a command of another list");
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult InputOp::verify() { return verifyBinding(*this); }
+LogicalResult OutputOp::verify() { return verifyBinding(*this); }
+LogicalResult PrologueOp::verifyRegions() { return verifyList(*this); }
+LogicalResult StepOp::verifyRegions() { return verifyList(*this); }
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+PrologueOp ProgramOp::getPrologue() { return *getBody().front().getOps<PrologueOp>().begin(); }
+StepOp ProgramOp::getStep() { return *getBody().front().getOps<StepOp>().begin(); }
+
+namespace {
+
+AccessedBytes accessTo(Value value, bool write) {
+  BufferOp buffer = bufferOf(value);
+  return {static_cast<unsigned>(buffer.getTier()), buffer.getOffset(), buffer.getBytes(), write};
+}
+
+std::vector<CommandAccesses> collectAccesses(Block &list) {
+  std::vector<CommandAccesses> commands;
+  DenseMap<Operation *, uint32_t> index;
+  for (auto command : list.getOps<CommandOpInterface>()) {
+    CommandAccesses accesses;
+    accesses.stream = static_cast<unsigned>(command.getCommandStream());
+    for (Value event : command.getAfter())
+      accesses.waits.push_back(index.lookup(event.getDefiningOp()));
+    command.visitAccesses([&](Value buffer, bool write) {
+      accesses.accesses.push_back(accessTo(buffer, write));
+    });
+    index[command] = static_cast<uint32_t>(commands.size());
+    commands.push_back(std::move(accesses));
+  }
+  return commands;
+}
+
+LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
+  Block &list = hazard.inPrologue ? program.getPrologue().getBody().front()
+                                  : program.getStep().getBody().front();
+  auto commandAt = [&](uint32_t index) { return &*std::next(list.begin(), index); };
+  auto describe = [&](InFlightDiagnostic &diagnostic) {
+    diagnostic << " bytes [" << hazard.bytes.offset << ", "
+               << hazard.bytes.offset + hazard.bytes.bytes << ") of "
+               << zero::stringifyTier(static_cast<zero::Tier>(hazard.bytes.tier));
+  };
+  if (hazard.kind == Hazard::Kind::unordered) {
+    auto diagnostic = commandAt(hazard.command)->emitOpError("C5:");
+    describe(diagnostic);
+    diagnostic << " are touched with no order to another command";
+    diagnostic.attachNote(commandAt(hazard.other)->getLoc()) << "the other command";
+    return failure();
+  }
+  bool atOutput = !hazard.inPrologue && hazard.command == std::distance(list.begin(), list.end());
+  Operation *where = atOutput ? program.getOperation() : commandAt(hazard.command);
+  auto diagnostic = where->emitOpError("C6:");
+  describe(diagnostic);
+  diagnostic << (hazard.kind == Hazard::Kind::stale ? " hold what an earlier step left"
+                                                    : " are read before they were written");
+  return failure();
+}
+
+} // namespace
+
+LogicalResult ProgramOp::verifyRegions() {
+  Block &body = getBody().front();
+  DenseMap<zero::Tier, int64_t> arenas;
+  int64_t prologues = 0, steps = 0;
+  for (Operation &op : body) {
+    if (!isa<ArenaOp, BufferOp, InputOp, OutputOp, PrologueOp, StepOp>(op))
+      return op.emitOpError("C1: does not belong in a program");
+    prologues += isa<PrologueOp>(op);
+    steps += isa<StepOp>(op);
+    if (auto arena = dyn_cast<ArenaOp>(op))
+      if (!arenas.try_emplace(arena.getTier(), arena.getBytes()).second)
+        return arena.emitOpError("C3: a second arena of a tier");
+  }
+  if (prologues != 1 || steps != 1)
+    return emitOpError("C1: needs one prologue and one step");
+  if (static_cast<int64_t>(getRanks()) < 1 || static_cast<int64_t>(getThreads()) < 1)
+    return emitOpError("C2: ranks and threads must be at least 1");
+  for (auto buffer : body.getOps<BufferOp>()) {
+    auto arena = arenas.find(buffer.getTier());
+    if (arena == arenas.end() ||
+        static_cast<int64_t>(buffer.getOffset() + buffer.getBytes()) > arena->second)
+      return buffer.emitOpError("C4: ends outside the arena");
+  }
+  std::vector<AccessedBytes> inputs, outputs;
+  for (auto input : body.getOps<InputOp>())
+    inputs.push_back(accessTo(input.getBuffer(), true));
+  for (auto output : body.getOps<OutputOp>())
+    outputs.push_back(accessTo(output.getBuffer(), false));
+  auto hazard = findHazard(collectAccesses(getPrologue().getBody().front()),
+                           collectAccesses(getStep().getBody().front()), inputs, outputs);
+  return hazard ? reportHazard(*this, *hazard) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+Stream ReadOp::getCommandStream() { return Stream::read; }
+void ReadOp::visitAccesses(function_ref<void(Value, bool)> visit) { visit(getTarget(), true); }
+
+Stream CopyOp::getCommandStream() { return getStream(); }
+void CopyOp::visitAccesses(function_ref<void(Value, bool)> visit) {
+  visit(getSource(), false);
+  visit(getTarget(), true);
+}
+LogicalResult CopyOp::verify() {
+  if (bufferOf(getSource()).getBytes() != bufferOf(getTarget()).getBytes())
+    return emitOpError("C1: the buffers differ in bytes");
+  if (getStream() != Stream::compute && getStream() != Stream::copy_up &&
+      getStream() != Stream::copy_down)
+    return emitOpError("C2: no copies on the stream ") << stringifyStream(getStream());
+  return success();
+}
+
+Stream LaunchOp::getCommandStream() { return Stream::compute; }
+void LaunchOp::visitAccesses(function_ref<void(Value, bool)> visit) {
+  for (Value input : getInputs())
+    visit(input, false);
+  for (Value result : getResults())
+    visit(result, true);
+  if (Value scratch = getScratch())
+    visit(scratch, true);
+}
+LogicalResult LaunchOp::verify() {
+  ArrayRef<int64_t> units = getUnits();
+  if (units.size() != 2 || units[0] < 0 || units[0] >= units[1])
+    return emitOpError("C1: units must be [begin, end) with 0 <= begin < end");
+  if (!getOrigins().empty() && getOrigins().size() != getInputs().size())
+    return emitOpError("C2: origins must have one entry per input");
+  if (static_cast<bool>(getScratch()) != (static_cast<int64_t>(getScratchPerThread()) > 0))
+    return emitOpError("C3: a scratch comes with its bytes per thread");
+  return success();
+}
+
+Stream LookupOp::getCommandStream() { return getResident() ? Stream::compute : Stream::read; }
+void LookupOp::visitAccesses(function_ref<void(Value, bool)> visit) {
+  visit(getIndices(), false);
+  if (Value resident = getResident())
+    visit(resident, false);
+  if (Value staging = getStaging())
+    visit(staging, true);
+  visit(getTarget(), true);
+}
+LogicalResult LookupOp::verify() {
+  if (static_cast<bool>(getResident()) == static_cast<bool>(getStaging()))
+    return emitOpError("C1: needs either a resident state or a staging buffer");
+  if (getIndexType() != "i32" && getIndexType() != "i64")
+    return emitOpError("C2: indices are i32 or i64, not ") << getIndexType();
+  return success();
+}
+
+Stream AllGatherOp::getCommandStream() { return Stream::communicate; }
+void AllGatherOp::visitAccesses(function_ref<void(Value, bool)> visit) {
+  visit(getSource(), false);
+  visit(getTarget(), true);
+}
+LogicalResult AllGatherOp::verify() {
+  auto ranks = (*this)->getParentOfType<ProgramOp>().getRanks();
+  if (bufferOf(getTarget()).getBytes() != ranks * bufferOf(getSource()).getBytes())
+    return emitOpError("C1: the target must have the bytes of ") << ranks << " sources";
+  return success();
+}

@@ -1,0 +1,50 @@
+// From kernels and states to a step table for one budget.
+#pragma once
+
+#include "spillway/Plan/Machine.h"
+#include "spillway/Plan/Simulator.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spillway {
+
+struct PlanOptions {
+  struct Tiers {
+    uint64_t device = 0, host = 0;
+  };
+
+  /// Bytes of all memory, where there are no `tiers`.
+  uint64_t memory = 0;
+  /// A plan of three tiers: device, host and NVMe.
+  std::optional<Tiers> tiers;
+  int64_t threads = 1;
+  /// REGEX=UNITS over ONNX names: tiles of these states.
+  std::vector<std::string> tiles;
+  plan::Machine machine;
+};
+
+struct PlannedProgram {
+  /// See runtime/table/table.fbs.
+  std::vector<uint8_t> table;
+  /// See plan::summarize.
+  std::string summary;
+  plan::Simulation simulation;
+};
+
+/// Passes from the form *kernels* to an rt.program: plan, tile, schedule, convert.
+void buildPlanPipeline(mlir::OpPassManager &passes, const PlanOptions &options);
+
+/// Encodes a module's rt.program and replays it. A table that the simulator cannot
+/// run is diagnosed as a bug.
+mlir::FailureOr<PlannedProgram> encodePlan(mlir::ModuleOp module, const PlanOptions &options);
+
+/// Both, in place. Diagnoses a budget that is too small with the smallest that works.
+mlir::FailureOr<PlannedProgram> planProgram(mlir::ModuleOp module, const PlanOptions &options);
+
+} // namespace spillway

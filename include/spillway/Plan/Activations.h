@@ -1,0 +1,58 @@
+// What a step computes and keeps for a while: when it lives and where it lies.
+#pragma once
+
+#include "dialects/Zero/Zero.h"
+#include "spillway/Plan/IntervalLayout.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+
+namespace spillway::plan {
+
+/// The name that a location gives, empty where it gives none.
+llvm::StringRef nameOf(mlir::Location location);
+
+/// The value that names the same bytes, through reshapes.
+mlir::Value sourceOf(mlir::Value value);
+
+/// Arguments, results, scratch and look-up staging of a function in kernel form,
+/// unscheduled or scheduled. Moments are the calls and look-ups in order.
+class Activations {
+public:
+  /// `threads` run a kernel, each with scratch of its own. Look-ups get as much
+  /// staging as costs no memory. Diagnoses what is not in kernel form.
+  static mlir::FailureOr<Activations> of(mlir::func::FuncOp function, int64_t threads);
+
+  /// Index into intervals(). The value must not be a state's.
+  uint32_t indexOf(mlir::Value value) const {
+    return values_.find(sourceOf(value))->second;
+  }
+  std::optional<uint32_t> scratchOf(mlir::Operation *call) const { return find(scratch_, call); }
+  std::optional<uint32_t> stagingOf(mlir::Operation *lookup) const { return find(staging_, lookup); }
+
+  const std::vector<Interval> &intervals() const { return intervals_; }
+  const IntervalLayout &layout() const { return layout_; }
+
+private:
+  static std::optional<uint32_t> find(const llvm::DenseMap<mlir::Operation *, uint32_t> &map,
+                                      mlir::Operation *op) {
+    auto it = map.find(op);
+    return it == map.end() ? std::nullopt : std::optional(it->second);
+  }
+  class Builder;
+
+  llvm::DenseMap<mlir::Value, uint32_t> values_;
+  llvm::DenseMap<mlir::Operation *, uint32_t> scratch_, staging_;
+  std::vector<Interval> intervals_;
+  IntervalLayout layout_;
+};
+
+/// A kernel's scratch, rounded up so that the next thread's is aligned.
+uint64_t scratchPerThread(nn::KernelOp kernel);
+
+/// Bytes of the state file that a look-up reads for one index.
+uint64_t lookupPieceBytes(zero::StateOp state);
+
+} // namespace spillway::plan

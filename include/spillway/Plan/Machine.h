@@ -1,0 +1,68 @@
+// What a machine can do: the numbers that plans are made for.
+#pragma once
+
+#include "runtime/base/DataType.h"
+#include "runtime/base/Status.h"
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace spillway::plan {
+
+/// A stream that moves bytes.
+struct Channel {
+  double bytesPerSecond = 0;
+  /// From the start of a transfer to its first byte.
+  double latencySeconds = 0;
+};
+
+/// A machine, by default a small server with an NVMe drive. `spillway calibrate`
+/// writes one as JSON:
+///
+///     {"flops_per_thread": {"f32": 1e11}, "memory_bytes_per_second": 2e10, "launch_seconds": 5e-6,
+///      "channels": {"read": {"bytes_per_second": 1.5e9, "latency_seconds": 1e-4}, ...}}
+struct Machine {
+  /// Of a good kernel on one thread; types that are missing count as f32.
+  std::map<DataType, double> flopsPerThread = {
+      {DataType::f32, 9e10}, {DataType::f64, 4.5e10}, {DataType::bf16, 2e11}};
+  /// Between memory and all threads together.
+  double memoryBytesPerSecond = 1.8e10;
+  /// Waking the thread team, and waiting for its last thread.
+  double launchSeconds = 8e-6;
+  /// By stream as numbered in runtime/table/table.fbs; compute has none.
+  std::array<Channel, 6> channels = {{{},
+                                      {1.4e9, 1.5e-4},
+                                      {2.2e9, 1.5e-4},
+                                      {1e10, 1e-5},
+                                      {1e10, 1e-5},
+                                      {3e9, 5e-5}}};
+
+  /// A user error where the text is no machine; what it leaves out keeps its default.
+  static Result<Machine> parse(std::string_view json);
+  std::string print() const;
+};
+
+/// What a kernel costs on its whole launch space.
+struct KernelCost {
+  double flops = 0;
+  DataType type = DataType::f32;
+  double bytes = 0;
+};
+
+/// Seconds of a launch of `fraction` of a kernel's units by `threads`: the longer of
+/// arithmetic and memory traffic, plus what a launch costs.
+double launchSeconds(const Machine &machine, const KernelCost &cost, double fraction,
+                     unsigned threads);
+/// Seconds for which a transfer keeps its channel from others: no latency, since
+/// many are under way (see table.fbs).
+double channelSeconds(const Channel &channel, double bytes);
+/// Seconds that a look-up of `count` rows keeps the read channel: a whole piece of
+/// the file for each, in rounds of as many as its staging holds.
+double lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,
+                     uint64_t stagingBytes);
+/// Seconds of a look-up in memory.
+double residentLookupSeconds(const Machine &machine, double bytes);
+
+} // namespace spillway::plan

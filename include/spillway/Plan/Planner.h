@@ -1,0 +1,58 @@
+// What stays where, what streams through how much staging, and how it is cut: for the
+// least predicted time of a step.
+#pragma once
+
+#include "spillway/Plan/Step.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spillway::plan {
+
+/// Memory that a plan may use, in bytes. Kernels compute on `compute`; where there is
+/// also `host`, `compute` is a device's memory, and what comes from NVMe passes through the host.
+struct Budget {
+  uint64_t compute = 0;
+  std::optional<uint64_t> host;
+};
+
+/// Where a tile lies between steps.
+enum class Home : uint8_t { compute, host, nvme };
+
+struct Placement {
+  /// Units of a tile per state; 0: one tile.
+  std::vector<uint64_t> tileUnits;
+  /// Per state and tile.
+  std::vector<std::vector<Home>> homes;
+  /// Of the memory that kernels compute on, and of the host below it.
+  uint64_t stagingBytes = 0, hostStagingBytes = 0;
+  uint64_t residentBytes = 0, hostResidentBytes = 0;
+  /// Of one step, predicted.
+  double seconds = 0;
+};
+
+/// The least that a step can do with.
+struct Minimum {
+  /// The smallest budget that works.
+  uint64_t bytes = 0;
+  /// What the neediest call alone takes, with its states in the smallest tiles: no plan is smaller.
+  uint64_t floorBytes = 0;
+  /// That call (an index into Step::moments), and its tiles' bytes.
+  uint32_t floorMoment = 0;
+  uint64_t floorTileBytes = 0;
+};
+
+Minimum minimumOf(const Step &step);
+
+/// Tries a fixed set of stagings, tile sizes and resident shares, whatever the budget,
+/// and takes the fastest that fits; so more memory of one tier never makes a slower plan. A
+/// user error where the budget is too small: it names what is needed, and for what.
+Result<Placement> place(const Step &step, const Machine &machine, const Budget &budget);
+
+/// The predicted seconds of a step under a placement; none where its staging is too
+/// small. Equals what the simulator finds for the table that is made of it.
+std::optional<double> predict(const Step &step, const Machine &machine, const Placement &placement,
+                              bool hasHostTier);
+
+} // namespace spillway::plan

@@ -1,0 +1,56 @@
+// When each streamed piece of a step may start to come in.
+#pragma once
+
+#include "spillway/Plan/StagingRing.h"
+
+#include <vector>
+
+namespace spillway::plan {
+
+/// What one call takes that does not stay where kernels compute. All of it lies
+/// in one slot.
+struct StagedPiece {
+  /// The call that takes it, among calls and look-ups in order.
+  int64_t moment = 0;
+  /// Of the staging where kernels compute.
+  uint64_t bytes = 0;
+  /// Of the staging below it, for what comes from NVMe through the host into
+  /// device memory; 0 where nothing does.
+  uint64_t hostBytes = 0;
+  /// The last look-up before the call: the piece does not overtake it.
+  int64_t notBefore = -1;
+};
+
+struct PieceIssue {
+  /// The moment after which a piece starts its way: from NVMe, where it comes from there.
+  int64_t fetchAfter = -1;
+  /// The moment after which it may enter the staging where kernels compute; equal
+  /// to fetchAfter where there is no tier between.
+  int64_t moveAfter = -1;
+  /// The call that must have ended before the piece enters the staging where kernels
+  /// compute; negative: none.
+  int64_t freedBy = -1;
+  /// The piece whose move must have been issued before the fetch; negative: none.
+  int64_t movedBefore = -1;
+};
+
+/// Decides for pieces one after another, in the order of the calls.
+class Prefetcher {
+public:
+  Prefetcher(uint64_t stagingBytes, uint64_t hostStagingBytes)
+      : staging_(stagingBytes), hostStaging_(hostStagingBytes) {}
+
+  /// None where the piece exceeds the staging.
+  std::optional<PieceIssue> next(const StagedPiece &piece);
+
+  /// PieceIssue::freedBy of a next piece of `bytes`; none where it exceeds the staging.
+  std::optional<int64_t> peekFreedBy(uint64_t bytes) const;
+
+private:
+  StagingRing staging_, hostStaging_;
+  int64_t lastFetch_ = -1, lastMove_ = -1;
+  std::vector<int64_t> moveAfter_;
+  int64_t count_ = 0;
+};
+
+} // namespace spillway::plan

@@ -1,0 +1,17 @@
+// A plan as a page: what runs when, what lies where, and what limits the step.
+#pragma once
+
+#include "spillway/Plan/Simulator.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace spillway::plan {
+
+/// One self-contained HTML page for a table that simulate() has run. `title` names the model;
+/// `summary` is plan::summarize's.
+std::string drawReport(std::string_view title, std::span<const uint8_t> table,
+                       const Simulation &simulation, std::string_view summary);
+
+} // namespace spillway::plan

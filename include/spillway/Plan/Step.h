@@ -1,0 +1,61 @@
+// A step as the planner sees it: states with sizes, and calls with costs.
+#pragma once
+
+#include "spillway/Plan/Machine.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spillway::plan {
+
+struct StepState {
+  /// ONNX name.
+  std::string name;
+  /// Panels or rows, and what one takes.
+  uint64_t units = 0;
+  uint64_t unitBytes = 0;
+  /// Units of the smallest tile.
+  uint64_t chunkUnits = 1;
+  /// Whether calls may take it tile by tile.
+  bool tileable = false;
+  /// States with the same number are cut alike.
+  uint32_t group = 0;
+  /// Units of a tile where the user has decided; 0 where not.
+  uint64_t fixedTileUnits = 0;
+
+  /// In whole blocks of 4096.
+  uint64_t extent(uint64_t beginUnit, uint64_t endUnit) const;
+  uint64_t extent() const { return extent(0, units); }
+};
+
+/// A call of a kernel, or a look-up.
+struct StepMoment {
+  /// ONNX node.
+  std::string name;
+  /// States whose values it takes, each once; of a look-up none.
+  std::vector<uint32_t> states;
+  KernelCost cost;
+  /// A look-up: in which state, how many rows, and bytes of file and staging for them.
+  std::optional<uint32_t> lookupState;
+  uint64_t lookupCount = 0;
+  uint64_t lookupPieceBytes = 0;
+  uint64_t lookupStagingBytes = 0;
+  uint64_t lookupResultBytes = 0;
+  /// What must lie in memory for it beside states, largest first: operands,
+  /// results, scratch, staging.
+  std::vector<std::pair<std::string, uint64_t>> working;
+
+  uint64_t workingBytes() const;
+};
+
+struct Step {
+  std::vector<StepState> states;
+  std::vector<StepMoment> moments;
+  /// Of everything that the step computes, laid out.
+  uint64_t activationBytes = 0;
+  unsigned threads = 1;
+};
+
+} // namespace spillway::plan

@@ -1,0 +1,20 @@
+// What a plan decided, for `spillway inspect` and for reports.
+#pragma once
+
+#include "spillway/Plan/Simulator.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace spillway::plan {
+
+/// What a look-up of one row reads, for each state of a module.
+std::vector<uint64_t> lookupPieces(mlir::ModuleOp module);
+
+/// A module with its rt.program, and that program's simulation, as JSON: arenas, where each
+/// state's tiles live, bytes that move, predicted time, bound and gap, and the least
+/// memory that works.
+std::string summarize(mlir::ModuleOp module, const Simulation &simulation);
+
+} // namespace spillway::plan

@@ -1,0 +1,47 @@
+// Which states may be used tile by tile, and how large tiles are.
+#pragma once
+
+#include "dialects/Zero/Zero.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+#include <string>
+
+namespace spillway::plan {
+
+/// What calls in a module's functions allow. Made before calls are split.
+class Tileability {
+public:
+  explicit Tileability(mlir::ModuleOp module);
+
+  /// Every use of its value is an argument that a kernel marks tiled and whose
+  /// panels are the kernel's units. (Look-ups do not count.)
+  bool isTileable(zero::StateOp state) const { return tileable_.lookup(state); }
+  /// The state whose tiles may stand for argument `i` of a call; null where none.
+  zero::StateOp tiledArgument(nn::CallOp call, unsigned i);
+  /// The first tiled state of a call, null where none; diagnoses others of the
+  /// call that are cut otherwise.
+  mlir::FailureOr<zero::StateOp> tiledState(nn::CallOp call);
+  /// Stands for all states that one call takes by tiles together with this one,
+  /// directly or over others: they must be cut alike.
+  zero::StateOp groupOf(zero::StateOp state);
+
+private:
+  mlir::SymbolTableCollection symbols_;
+  llvm::DenseMap<mlir::Operation *, bool> tileable_;
+  llvm::EquivalenceClasses<mlir::Operation *> groups_;
+};
+
+/// The units of the largest tile of at most `maxBytes` (at least one chunk),
+/// evened out so that tiles differ little.
+int64_t tileUnitsFor(zero::StateOp state, uint64_t maxBytes);
+
+/// Sets `tile` on tileable states by rules REGEX=UNITS over ONNX names (the whole name); the
+/// first that matches counts, and tiles are rounded up to whole chunks. Diagnoses
+/// malformed rules, and ones that no tileable state matches.
+mlir::LogicalResult applyTileRules(mlir::ModuleOp module, Tileability &tileability,
+                                   llvm::ArrayRef<std::string> rules);
+
+} // namespace spillway::plan

@@ -1,0 +1,112 @@
+#ifndef SPILLWAY_TRANSFORMS_ZERO_PASSES
+#define SPILLWAY_TRANSFORMS_ZERO_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ZeroOutlineConstantsPass : Pass<"zero-outline-constants", "::mlir::ModuleOp"> {
+  let summary = "Turns constants that kernels take as operands into states";
+  let description = [{
+    So that whatever a kernel reads lies in an arena, by one way.
+
+    ```mlir
+    %c = arith.constant dense<[1, 2]> : tensor<2xi64>
+    %0 = nn.call @k(%c) : (tensor<2xi64>) -> tensor<2xi64>
+    ```
+    becomes
+    ```mlir
+    zero.state @constant "constant" : tensor<2xi64> role(#zero.role<parameter>) source(dense<[1, 2]> : tensor<2xi64>)
+    ...
+    %c = zero.use @constant : tensor<2xi64>
+    ```
+
+    Needs: kernel form. Leaves: no `arith.constant` in functions; equal constants are one state.
+  }];
+  let dependentDialects = ["::spillway::zero::ZeroDialect"];
+}
+
+def ZeroPlanPass : Pass<"zero-plan", "::mlir::ModuleOp"> {
+  let summary = "Decides where each state's tiles live and how they are cut";
+  let description = [{
+    Looks for the fastest step that fits the memory given, on the machine given (see
+    spillway/Plan/Planner.h), and leaves a remark for each decision.
+
+    Needs: kernel form, laid out states, `main`. Leaves: `tile` and `home` on states, `zero.arenas` and `zero.plan` (what was
+    decided and why) on the module. A budget that is too small is an error that names the smallest
+    that works.
+  }];
+  let options = [
+    Option<"memory", "memory", "uint64_t", "0", "Bytes of host memory; 0 where device and host are given">,
+    Option<"device", "device", "uint64_t", "0", "Bytes of device memory, for a plan of three tiers">,
+    Option<"host", "host", "uint64_t", "0", "Bytes of host memory in a plan of three tiers">,
+    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
+    ListOption<"states", "state", "std::string", "REGEX=UNITS: the tile of states by ONNX name">,
+    Option<"machine", "machine", "std::string", "", "File with a machine description">,
+  ];
+}
+
+def ZeroTilePass : Pass<"zero-tile", "::mlir::ModuleOp"> {
+  let summary = "Splits uses of states into tiles, and the calls that take them";
+  let description = [{
+    A state with `tile(n)` whose every use is an argument that the kernel marks `nn.tiled` is
+    used tile by tile; each tile's call computes its units into the same result. The options
+    set `tile` first: `state` for states whose ONNX name matches, `max-bytes` for
+    others that are larger. A tile is a whole number of chunks (panels or rows that make up whole blocks of
+    4096 bytes).
+
+    ```mlir
+    %w = zero.use @w : tensor<64x64xf32>
+    %y = nn.call @gemm(%x, %w) : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+    ```
+    becomes, with two tiles,
+    ```mlir
+    %e = tensor.empty() : tensor<8x64xf32>
+    %w0 = zero.use @w tile 0 : tensor<64x32xf32>
+    %y0 = nn.call @gemm(%x, %w0) units [0, 2] into (%e : tensor<8x64xf32>) : ...
+    %w1 = zero.use @w tile 1 : tensor<64x32xf32>
+    %y = nn.call @gemm(%x, %w1) units [2, 4] into (%y0 : tensor<8x64xf32>) : ...
+    ```
+
+    Needs: kernel form, laid out states. Leaves: uses of whole states only where they have one tile.
+  }];
+  let options = [
+    ListOption<"states", "state", "std::string", "REGEX=UNITS for states by ONNX name">,
+    Option<"maxBytes", "max-bytes", "uint64_t", "0", "Largest tile of states not named; 0 leaves them">,
+  ];
+  let statistics = [
+    Statistic<"numStates", "states", "States split into tiles">,
+    Statistic<"numTiles", "tiles", "Tiles that they are split into">,
+  ];
+  let dependentDialects = ["::mlir::tensor::TensorDialect", "::spillway::zero::ZeroDialect"];
+}
+
+def ZeroSchedulePass : Pass<"zero-schedule", "::mlir::ModuleOp"> {
+  let summary = "Turns uses of states into handles that are fetched ahead and released";
+  let description = [{
+    Each call gets a handle for each state tile that it takes, released right after it. A tile that lies
+    in the memory that kernels compute on is fetched there and then. Others pass through staging
+    (`zero.arenas`): they are fetched as soon as what lay in their place before has
+    been released, in the order of the calls.
+
+    ```mlir
+    %w = zero.use @w tile 0 : tensor<64x32xf32>
+    %y = nn.call @gemm(%x, %w) ...
+    ```
+    becomes
+    ```mlir
+    %h = zero.fetch @w tile 0 to #zero.tier<host> : !zero.handle<tensor<64x32xf32>, host>
+    ... // calls that run meanwhile
+    %w = zero.view %h : !zero.handle<tensor<64x32xf32>, host> -> tensor<64x32xf32>
+    %y = nn.call @gemm(%x, %w) ...
+    zero.release %h : !zero.handle<tensor<64x32xf32>, host>
+    ```
+
+    Needs: homes of states, `zero.arenas`. Leaves: the scheduled form, verified.
+  }];
+  let statistics = [
+    Statistic<"numStreamed", "streamed", "Handles that pass through staging">,
+    Statistic<"numResident", "resident", "Handles to what stays where kernels compute">,
+  ];
+  let dependentDialects = ["::spillway::zero::ZeroDialect"];
+}
+
+#endif

@@ -1,0 +1,198 @@
+#include "spillway/Conversion/RtToTable/RtToTable.h"
+
+#include "dialects/Rt/Rt.h"
+#include "runtime/base/DataType.h"
+#include "runtime/table/table_generated.h"
+#include "spillway/Plan/StepExtraction.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace spillway;
+using flatbuffers::Offset;
+
+namespace {
+
+class TableWriter {
+public:
+  explicit TableWriter(ModuleOp module) : module_(module) {
+    for (auto [i, state] : llvm::enumerate(module.getOps<zero::StateOp>()))
+      states_[state.getSymName()] = static_cast<uint32_t>(i);
+  }
+
+  FailureOr<std::vector<uint8_t>> write(rt::ProgramOp program) {
+    FailureOr<Commands> prologue = writeList(program.getPrologue().getBody().front());
+    FailureOr<Commands> step = writeList(program.getStep().getBody().front());
+    if (failed(prologue) || failed(step))
+      return failure();
+    std::vector<Offset<table::Arena>> arenas;
+    for (auto arena : program.getBody().front().getOps<rt::ArenaOp>())
+      arenas.push_back(table::CreateArena(builder_, tier(arena.getTier()), arena.getBytes()));
+    auto inputs = writeBindings<rt::InputOp>(program);
+    auto outputs = writeBindings<rt::OutputOp>(program);
+    builder_.Finish(table::CreateProgram(
+                        builder_, writtenTableVersion, static_cast<uint32_t>(program.getRanks()),
+                        static_cast<uint32_t>(program.getThreads()), builder_.CreateVector(arenas),
+                        builder_.CreateVector(kernelEntries_), inputs, outputs, *prologue, *step),
+                    table::ProgramIdentifier());
+    const uint8_t *bytes = builder_.GetBufferPointer();
+    return std::vector<uint8_t>(bytes, bytes + builder_.GetSize());
+  }
+
+private:
+  using Commands = Offset<flatbuffers::Vector<Offset<table::Command>>>;
+
+  struct Operation {
+    table::Operation type;
+    Offset<void> offset;
+  };
+
+  static table::Tier tier(zero::Tier tier) { return static_cast<table::Tier>(tier); }
+
+  static table::Slice slice(Value buffer) {
+    auto op = cast<rt::BufferOp>(buffer.getDefiningOp());
+    return {tier(op.getTier()), op.getOffset(), op.getBytes()};
+  }
+
+  static uint8_t dataType(StringRef name) {
+    return static_cast<uint8_t>(*dataTypeFromName(name.str()));
+  }
+
+  template <typename Op>
+  Offset<flatbuffers::Vector<Offset<table::Binding>>> writeBindings(rt::ProgramOp program) {
+    std::vector<Offset<table::Binding>> bindings;
+    for (auto op : program.getBody().front().getOps<Op>()) {
+      auto name = builder_.CreateString(op.getName().str());
+      auto shape = builder_.CreateVector(op.getShape().data(), op.getShape().size());
+      table::Slice place = slice(op.getBuffer());
+      bindings.push_back(
+          table::CreateBinding(builder_, name, dataType(op.getType()), shape, &place));
+    }
+    return builder_.CreateVector(bindings);
+  }
+
+  FailureOr<Commands> writeList(Block &list) {
+    std::vector<Offset<table::Command>> commands;
+    DenseMap<Value, uint32_t> index;
+    for (auto command : list.getOps<rt::CommandOpInterface>()) {
+      FailureOr<Operation> operation = writeOperation(command);
+      if (failed(operation))
+        return failure();
+      std::vector<uint32_t> waits;
+      for (Value event : command.getAfter())
+        waits.push_back(index.lookup(event));
+      StringAttr label = command.getLabelAttr();
+      auto labelOffset = label ? builder_.CreateSharedString(label.str()) : 0;
+      auto waitsOffset = waits.empty() ? 0 : builder_.CreateVector(waits);
+      index[command->getResult(0)] = static_cast<uint32_t>(commands.size());
+      commands.push_back(
+          table::CreateCommand(builder_, operation->type, operation->offset,
+                               static_cast<table::Stream>(command.getCommandStream()), waitsOffset,
+                               labelOffset));
+    }
+    return builder_.CreateVector(commands);
+  }
+
+  FailureOr<Operation> writeOperation(rt::CommandOpInterface command) {
+    return TypeSwitch<mlir::Operation *, FailureOr<Operation>>(command.getOperation())
+        .Case<rt::ReadOp, rt::CopyOp, rt::LaunchOp, rt::LookupOp, rt::AllGatherOp>(
+            [&](auto op) { return writeCommand(op); })
+        .Default([](mlir::Operation *op) {
+          return op->emitOpError("has no form in the step table");
+        });
+  }
+
+  FailureOr<Operation> writeCommand(rt::ReadOp read) {
+    FailureOr<uint32_t> state = stateIndex(read, read.getState());
+    if (failed(state))
+      return failure();
+    table::Slice target = slice(read.getTarget());
+    return Operation{table::Operation::Read,
+                     table::CreateRead(builder_, *state, read.getOffset(), target.bytes(), &target,
+                                       read.getRankStride())
+                         .Union()};
+  }
+
+  FailureOr<Operation> writeCommand(rt::CopyOp copy) {
+    table::Slice source = slice(copy.getSource()), target = slice(copy.getTarget());
+    return Operation{table::Operation::Copy,
+                     table::CreateCopy(builder_, &source, &target).Union()};
+  }
+
+  FailureOr<Operation> writeCommand(rt::LaunchOp launch) {
+    FailureOr<uint32_t> kernel = kernelIndex(launch);
+    if (failed(kernel))
+      return failure();
+    std::vector<table::Argument> arguments;
+    for (auto [i, input] : llvm::enumerate(launch.getInputs()))
+      arguments.emplace_back(slice(input), launch.getOrigins().empty() ? 0 : launch.getOrigins()[i]);
+    for (Value result : launch.getResults())
+      arguments.emplace_back(slice(result), 0);
+    auto argumentsOffset = builder_.CreateVectorOfStructs(arguments);
+    table::Slice scratch = launch.getScratch() ? slice(launch.getScratch()) : table::Slice();
+    return Operation{table::Operation::Launch,
+                     table::CreateLaunch(builder_, *kernel, argumentsOffset, launch.getUnits()[0],
+                                         launch.getUnits()[1],
+                                         launch.getScratch() ? &scratch : nullptr,
+                                         launch.getScratchPerThread())
+                         .Union()};
+  }
+
+  FailureOr<Operation> writeCommand(rt::LookupOp lookup) {
+    FailureOr<uint32_t> state = stateIndex(lookup, lookup.getState());
+    if (failed(state))
+      return failure();
+    table::Slice indices = slice(lookup.getIndices()), target = slice(lookup.getTarget());
+    table::Slice rows = slice(lookup.getResident() ? lookup.getResident() : lookup.getStaging());
+    return Operation{table::Operation::Lookup,
+                     table::CreateLookup(builder_, *state, &indices,
+                                         dataType(lookup.getIndexType()), &target,
+                                         lookup.getResident() ? &rows : nullptr,
+                                         lookup.getResident() ? nullptr : &rows)
+                         .Union()};
+  }
+
+  FailureOr<Operation> writeCommand(rt::AllGatherOp gather) {
+    table::Slice source = slice(gather.getSource()), target = slice(gather.getTarget());
+    return Operation{table::Operation::AllGather,
+                     table::CreateAllGather(builder_, &source, &target).Union()};
+  }
+
+  FailureOr<uint32_t> stateIndex(mlir::Operation *op, StringRef name) {
+    auto it = states_.find(name);
+    if (it == states_.end())
+      return op->emitOpError("names no state: @") << name;
+    return it->second;
+  }
+
+  FailureOr<uint32_t> kernelIndex(rt::LaunchOp launch) {
+    auto [it, isNew] = kernels_.try_emplace(launch.getKernel(), kernelEntries_.size());
+    if (!isNew)
+      return it->second;
+    auto kernel = symbols_.lookupNearestSymbolFrom<nn::KernelOp>(module_, launch.getKernelAttr());
+    if (!kernel)
+      return launch.emitOpError("names no kernel: @") << launch.getKernel();
+    nn::CostAttr cost = nn::costOf(kernel);
+    auto symbol = builder_.CreateString(launch.getKernel().str());
+    kernelEntries_.push_back(table::CreateKernel(
+        builder_, symbol, kernel.getNumArguments(), kernel.getUnits(), cost.getFlops(),
+        static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes()));
+    return it->second;
+  }
+
+  ModuleOp module_;
+  SymbolTableCollection symbols_;
+  flatbuffers::FlatBufferBuilder builder_;
+  llvm::StringMap<uint32_t> states_, kernels_;
+  std::vector<Offset<table::Kernel>> kernelEntries_;
+};
+
+} // namespace
+
+FailureOr<std::vector<uint8_t>> spillway::translateToTable(ModuleOp module) {
+  auto programs = module.getOps<rt::ProgramOp>();
+  if (!llvm::hasSingleElement(programs))
+    return module.emitError("a table is made of a module with one rt.program");
+  return TableWriter(module).write(*programs.begin());
+}

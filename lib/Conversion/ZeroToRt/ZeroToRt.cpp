@@ -1,0 +1,486 @@
+#include "spillway/Conversion/ZeroToRt/ZeroToRt.h"
+
+#include "dialects/Rt/Rt.h"
+#include "spillway/Plan/Activations.h"
+#include "spillway/Plan/Residents.h"
+#include "spillway/Plan/StagingRing.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace spillway {
+#define GEN_PASS_DEF_CONVERTZEROTORTPASS
+#include "spillway/Conversion/ZeroToRt/Passes.h.inc"
+} // namespace spillway
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+/// Bytes of a state in an arena, and the command after which they are there.
+struct Place {
+  Value buffer;
+  /// Null where they are there from the start.
+  Value ready;
+};
+
+/// The staging of one tier. The handles of one call share a slot, whose bytes
+/// they take in the order in which they are taken.
+class Staging {
+public:
+  Staging(uint64_t base, uint64_t bytes) : base_(base), ring_(bytes) {}
+
+  struct Spot {
+    uint64_t offset;
+    /// The call whose slot was overtaken last; null where none was.
+    Operation *after;
+  };
+
+  void announce(Operation *call, uint64_t bytes) {
+    pending_[call] += plan::StagingRing::slotBytes(bytes);
+  }
+
+  FailureOr<Spot> take(Operation *handle, Operation *call, uint64_t bytes) {
+    auto [it, isNew] = slots_.try_emplace(call);
+    if (isNew) {
+      auto slot = ring_.place(pending_.lookup(call), static_cast<int64_t>(users_.size()));
+      if (!slot)
+        return handle->emitOpError("takes more bytes than the staging of its tier");
+      users_.push_back(call);
+      it->second = {base_ + slot->offset, slot->after < 0 ? nullptr : users_[slot->after]};
+    }
+    Spot spot = it->second;
+    it->second.offset += plan::StagingRing::slotBytes(bytes);
+    return spot;
+  }
+
+private:
+  uint64_t base_;
+  plan::StagingRing ring_;
+  std::vector<Operation *> users_;
+  DenseMap<Operation *, uint64_t> pending_;
+  DenseMap<Operation *, Spot> slots_;
+};
+
+/// The one call that takes what a handle holds.
+Operation *consumerOf(Value handle) {
+  for (Operation *user : handle.getUsers()) {
+    if (auto move = dyn_cast<zero::MoveOp>(user))
+      return consumerOf(move.getHandle());
+    auto view = dyn_cast<zero::ViewOp>(user);
+    Value value = view ? view.getResult() : Value();
+    while (value && value.hasOneUse() && isa<nn::ReshapeOp>(*value.user_begin()))
+      value = value.user_begin()->getResult(0);
+    if (value && !value.use_empty())
+      return *value.user_begin();
+  }
+  return nullptr;
+}
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(func::FuncOp function, ArrayAttr arenas, int64_t threads,
+                 plan::Activations activations)
+      : function_(function), module_(function->getParentOfType<ModuleOp>()), threads_(threads),
+        activations_(std::move(activations)), builder_(function.getContext()) {
+    for (auto arena : arenas.getAsRange<zero::ArenaAttr>())
+      tiers_.push_back(std::make_unique<TierState>(arena, module_));
+  }
+
+  LogicalResult build() {
+    if (failed(layArenas()))
+      return failure();
+    createProgram();
+    if (failed(emitPrologue()))
+      return failure();
+    announceStaging();
+    builder_.setInsertionPointToEnd(&program_.getStep().getBody().front());
+    for (Operation &op : function_.getBody().front())
+      if (failed(convert(op)))
+        return failure();
+    function_.erase();
+    return success();
+  }
+
+private:
+  struct TierState {
+    TierState(zero::ArenaAttr arena, ModuleOp module)
+        : arena(arena), residents(module, arena.getTier()) {}
+    zero::ArenaAttr arena;
+    plan::Residents residents;
+    uint64_t activationBase = 0;
+    uint64_t bytes = 0;
+    std::optional<Staging> staging;
+  };
+
+  TierState &tier(zero::Tier which) {
+    return *llvm::find_if(tiers_, [&](auto &t) { return t->arena.getTier() == which; })->get();
+  }
+  TierState &compute() { return *tiers_.front(); }
+
+  LogicalResult layArenas() {
+    constexpr uint64_t block = 4096;
+    for (auto &t : tiers_) {
+      bool computes = t == tiers_.front();
+      t->activationBase = t->residents.bytes();
+      uint64_t staging = llvm::alignTo(
+          t->activationBase + (computes ? activations_.layout().bytes : 0), block);
+      auto stagingBytes = static_cast<uint64_t>(t->arena.getStaging());
+      t->staging.emplace(staging, stagingBytes);
+      t->bytes = staging + stagingBytes;
+      if (t->bytes > static_cast<uint64_t>(t->arena.getBytes()))
+        return module_.emitError("the step takes ")
+               << t->bytes << " bytes of " << zero::stringifyTier(t->arena.getTier())
+               << ", which has " << t->arena.getBytes();
+    }
+    return success();
+  }
+
+  void createProgram() {
+    OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPoint(function_);
+    Location loc = function_.getLoc();
+    program_ = rt::ProgramOp::create(builder_, loc, function_.getSymName(), /*ranks=*/1, threads_);
+    places_ = OpBuilder::atBlockBegin(&program_.getBody().emplaceBlock());
+    for (auto &t : tiers_)
+      rt::ArenaOp::create(places_, loc, t->arena.getTier(), t->bytes);
+    OpBuilder lists = places_;
+    rt::PrologueOp::create(lists, loc).getBody().emplaceBlock();
+    rt::StepOp::create(lists, loc).getBody().emplaceBlock();
+    places_.setInsertionPoint(program_.getPrologue());
+    bind<rt::InputOp>(function_.getArguments(), [&](unsigned i, StringRef name) {
+      return function_.getArgAttrOfType<StringAttr>(i, name);
+    });
+    bind<rt::OutputOp>(returned().getOperands(), [&](unsigned i, StringRef name) {
+      return function_.getResultAttrOfType<StringAttr>(i, name);
+    });
+  }
+
+  func::ReturnOp returned() {
+    return cast<func::ReturnOp>(function_.getBody().front().getTerminator());
+  }
+
+  template <typename Op, typename Attributes>
+  void bind(ValueRange values, Attributes attribute) {
+    for (auto [i, value] : llvm::enumerate(values))
+      Op::create(places_, value.getLoc(), attribute(i, "spillway.name"), activation(value),
+                 attribute(i, "spillway.type"),
+                 places_.getDenseI64ArrayAttr(cast<RankedTensorType>(value.getType()).getShape()));
+  }
+
+  Value buffer(StringRef label, zero::Tier tier, uint64_t offset, uint64_t bytes) {
+    return rt::BufferOp::create(places_, function_.getLoc(), bufferType_, label, tier, offset, bytes);
+  }
+
+  Value activation(Value value) {
+    uint32_t index = activations_.indexOf(value);
+    Value &made = activationBuffers_[index];
+    if (!made) {
+      StringRef label = plan::nameOf(plan::sourceOf(value).getLoc());
+      made = buffer(label, compute().arena.getTier(), activationOffset(index),
+                    activations_.intervals()[index].bytes);
+    }
+    return made;
+  }
+
+  Value temporary(StringRef label, uint32_t index) {
+    Value &made = activationBuffers_[index];
+    if (!made)
+      made = buffer(label, compute().arena.getTier(), activationOffset(index),
+                    activations_.intervals()[index].bytes);
+    return made;
+  }
+
+  uint64_t activationOffset(uint32_t index) {
+    return compute().activationBase + activations_.layout().offsets[index];
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Prologue
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult emitPrologue() {
+    builder_.setInsertionPointToEnd(&program_.getPrologue().getBody().front());
+    for (auto &t : tiers_)
+      for (plan::ResidentRun run : t->residents.runs()) {
+        Value target = buffer(run.state.getName(), t->arena.getTier(), run.offset, run.bytes);
+        if (run.lastTile - run.firstTile == run.state.getTileCount())
+          wholeStates_[run.state] = target;
+        if (run.bytes == 0)
+          continue;
+        if (t->arena.getTier() == zero::Tier::device) {
+          if (failed(loadThroughHost(run)))
+            return failure();
+          continue;
+        }
+        zero::StateOp state = run.state;
+        rt::ReadOp::create(builder_, run.state.getLoc(), eventType_, state.getSymName(), run.stateOffset,
+                           target, /*rank_stride=*/0, ValueRange(), state.getNameAttr());
+      }
+    return success();
+  }
+
+  /// Brings a run into device memory by pieces that alternate between the halves
+  /// of the host's staging.
+  LogicalResult loadThroughHost(plan::ResidentRun run) {
+    TierState &host = tier(zero::Tier::host);
+    zero::StateOp state = run.state;
+    uint64_t chunk = plan::lookupPieceBytes(state);
+    uint64_t half = static_cast<uint64_t>(host.arena.getStaging()) / 2 / chunk * chunk;
+    if (half == 0)
+      return state.emitError("a piece of ")
+             << chunk << " bytes does not fit half of the host's staging, which it passes through";
+    uint64_t stagingBase = host.bytes - host.arena.getStaging();
+    for (uint64_t done = 0; done < run.bytes; done += half) {
+      uint64_t bytes = std::min(half, run.bytes - done);
+      Value staged = buffer(state.getName(), zero::Tier::host,
+                            stagingBase + (loads_ % 2) * half, bytes);
+      Value target = buffer(state.getName(), zero::Tier::device, run.offset + done, bytes);
+      SmallVector<Value> after;
+      if (loads_ >= 2)
+        after.push_back(loadEnds_[loads_ % 2]);
+      Value read = rt::ReadOp::create(builder_, state.getLoc(), eventType_, state.getSymName(),
+                                      run.stateOffset + done, staged, 0, after,
+                                      state.getNameAttr());
+      loadEnds_[loads_ % 2] =
+          rt::CopyOp::create(builder_, state.getLoc(), eventType_, staged, target, rt::Stream::copy_up, read,
+                             state.getNameAttr());
+      ++loads_;
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Step
+  //===--------------------------------------------------------------------===//
+
+  void announceStaging() {
+    for (Operation &op : function_.getBody().front())
+      if (isa<zero::FetchOp, zero::MoveOp>(op) && isStaged(op))
+        tier(cast<zero::HandleType>(op.getResult(0).getType()).getTier())
+            .staging->announce(consumerOf(op.getResult(0)), bytesOf(op.getResult(0)));
+  }
+
+  zero::StateOp stateOf(zero::FetchOp fetch) {
+    return symbols_.lookupNearestSymbolFrom<zero::StateOp>(module_, fetch.getStateAttr());
+  }
+  static zero::FetchOp fetchOf(Value handle) {
+    while (auto move = handle.getDefiningOp<zero::MoveOp>())
+      handle = move.getSource();
+    return handle.getDefiningOp<zero::FetchOp>();
+  }
+  bool isStaged(Operation &op) {
+    auto fetch = dyn_cast<zero::FetchOp>(op);
+    return !fetch || stateOf(fetch).getTileHome(fetch.getTile().value_or(0)) == zero::Tier::nvme;
+  }
+  std::pair<uint64_t, uint64_t> extentOf(zero::FetchOp fetch) {
+    zero::StateOp state = stateOf(fetch);
+    return fetch.getTile() ? plan::tileExtent(state, *fetch.getTile())
+                           : std::pair<uint64_t, uint64_t>(0, plan::stateExtent(state));
+  }
+  uint64_t bytesOf(Value handle) { return extentOf(fetchOf(handle)).second; }
+
+  LogicalResult convert(Operation &op) {
+    return TypeSwitch<Operation *, LogicalResult>(&op)
+        .Case([&](zero::FetchOp fetch) { return convertFetch(fetch); })
+        .Case([&](zero::MoveOp move) { return convertMove(move); })
+        .Case([&](zero::LookupOp lookup) { return convertLookup(lookup); })
+        .Case([&](nn::CallOp call) { return convertCall(call); })
+        .Case([&](zero::UseOp use) {
+          return use.emitOpError("is not scheduled: run zero-schedule before");
+        })
+        .Default([](Operation *) { return success(); });
+  }
+
+  LogicalResult convertFetch(zero::FetchOp fetch) {
+    zero::StateOp state = stateOf(fetch);
+    auto [stateOffset, bytes] = extentOf(fetch);
+    TierState &target = tier(fetch.getTo());
+    if (!isStaged(*fetch)) {
+      int64_t tile = fetch.getTile().value_or(0);
+      Value &made = residentBuffers_[{state, fetch.getTile() ? tile : -1}];
+      if (!made)
+        made = buffer(state.getName(), fetch.getTo(), target.residents.offsetOf(state, tile), bytes);
+      handlePlaces_[fetch] = {made, {}};
+      return success();
+    }
+    FailureOr<Value> place = takeStaging(target, fetch, state.getName(), bytes);
+    if (failed(place))
+      return failure();
+    Value read = rt::ReadOp::create(builder_, fetch.getLoc(), eventType_, state.getSymName(), stateOffset,
+                                    *place, /*rank_stride=*/0, stagingFree_, state.getNameAttr());
+    handlePlaces_[fetch] = {*place, read};
+    return success();
+  }
+
+  /// A buffer for a handle; leaves in stagingFree_ what must have ended before it
+  /// is written.
+  FailureOr<Value> takeStaging(TierState &target, Operation *handle, StringRef label,
+                               uint64_t bytes) {
+    Operation *consumer = consumerOf(handle->getResult(0));
+    if (!consumer)
+      return handle->emitOpError("is taken for no call");
+    FailureOr<Staging::Spot> spot = target.staging->take(handle, consumer, bytes);
+    if (failed(spot))
+      return failure();
+    stagingFree_.clear();
+    if (spot->after) {
+      // The host's staging is free when its last tile has gone up.
+      auto &ends = &target == &compute() ? callEnds_ : moveEnds_;
+      auto end = ends.find(spot->after);
+      if (end == ends.end())
+        return handle->emitOpError("comes before what lies in its place has been released");
+      stagingFree_.push_back(end->second);
+    }
+    return buffer(label, target.arena.getTier(), spot->offset, bytes);
+  }
+
+  LogicalResult convertMove(zero::MoveOp move) {
+    zero::FetchOp fetch = fetchOf(move.getHandle());
+    zero::StateOp state = stateOf(fetch);
+    Place source = handlePlaces_[move.getSource().getDefiningOp()];
+    TierState &target = tier(move.getTo());
+    FailureOr<Value> place = takeStaging(target, move, state.getName(), bytesOf(move.getHandle()));
+    if (failed(place))
+      return failure();
+    if (source.ready)
+      stagingFree_.push_back(source.ready);
+    Value end = rt::CopyOp::create(builder_, move.getLoc(), eventType_, source.buffer, *place,
+                                   rt::Stream::copy_up, stagingFree_, state.getNameAttr());
+    handlePlaces_[move] = {*place, end};
+    moveEnds_[consumerOf(move.getHandle())] = end;
+    return success();
+  }
+
+  /// What lies behind a value that a kernel takes.
+  Place placeOf(Value value) {
+    value = plan::sourceOf(value);
+    if (auto view = value.getDefiningOp<zero::ViewOp>())
+      return handlePlaces_[view.getHandle().getDefiningOp()];
+    return {activation(value), {}};
+  }
+
+  LogicalResult convertLookup(zero::LookupOp lookup) {
+    auto state = symbols_.lookupNearestSymbolFrom<zero::StateOp>(module_, lookup.getStateAttr());
+    if (state.getLayout() && state.getLayoutAttr().getDim() != 0)
+      return lookup.emitOpError("picks rows of a state whose panels are not along them");
+    auto indices = cast<RankedTensorType>(lookup.getIndices().getType());
+    StringRef indexType = indices.getElementType().isInteger(32) ? "i32" : "i64";
+    Value resident = wholeStates_.lookup(state);
+    if (resident && cast<rt::BufferOp>(resident.getDefiningOp()).getTier() !=
+                        compute().arena.getTier())
+      resident = {};
+    SmallVector<Value> after;
+    Value staging;
+    if (resident) {
+      after.append(pendingLookups_);
+      pendingLookups_.clear();
+    } else {
+      staging = temporary(state.getName(), *activations_.stagingOf(lookup));
+      if (lastCompute_)
+        after.push_back(lastCompute_);
+      after.append(pendingLookups_);
+    }
+    Value end = rt::LookupOp::create(builder_, lookup.getLoc(), eventType_, state.getSymName(),
+                                     activation(lookup.getIndices()), indexType,
+                                     activation(lookup.getResult()), resident, staging, after,
+                                     label(lookup));
+    if (resident)
+      lastCompute_ = end;
+    else
+      pendingLookups_.assign(1, end);
+    return success();
+  }
+
+  LogicalResult convertCall(nn::CallOp call) {
+    nn::KernelOp kernel = call.getKernel(symbols_);
+    SmallVector<Value> inputs, results, after(pendingLookups_);
+    SmallVector<int64_t> origins;
+    pendingLookups_.clear();
+    for (Value operand : call.getInputs()) {
+      Place place = placeOf(operand);
+      inputs.push_back(place.buffer);
+      if (place.ready && !llvm::is_contained(after, place.ready))
+        after.push_back(place.ready);
+      origins.push_back(originOf(operand));
+    }
+    for (Value result : call.getResults())
+      results.push_back(activation(result));
+    auto units = call.getUnits() ? SmallVector<int64_t>(*call.getUnits())
+                                 : SmallVector<int64_t>{0, static_cast<int64_t>(kernel.getUnits())};
+    if (llvm::all_of(origins, [](int64_t origin) { return origin == 0; }))
+      origins.clear();
+    auto scratchIndex = activations_.scratchOf(call);
+    Value scratch = scratchIndex ? temporary("scratch", *scratchIndex) : Value();
+    lastCompute_ = rt::LaunchOp::create(builder_, call.getLoc(), eventType_, call.getCallee(), inputs, results,
+                                        units, origins, scratch,
+                                        scratch ? plan::scratchPerThread(kernel) : 0, after,
+                                        label(call));
+    callEnds_[call] = lastCompute_;
+    return success();
+  }
+
+  /// The first unit of the state that a kernel's operand holds.
+  int64_t originOf(Value operand) {
+    auto view = plan::sourceOf(operand).getDefiningOp<zero::ViewOp>();
+    zero::FetchOp fetch = view ? fetchOf(view.getHandle()) : zero::FetchOp();
+    return fetch && fetch.getTile() ? stateOf(fetch).getTileUnits(*fetch.getTile()).first : 0;
+  }
+
+  StringAttr label(Operation *op) {
+    StringRef name = plan::nameOf(op->getLoc());
+    return name.empty() ? StringAttr() : builder_.getStringAttr(name);
+  }
+
+  func::FuncOp function_;
+  ModuleOp module_;
+  int64_t threads_;
+  plan::Activations activations_;
+  SymbolTableCollection symbols_;
+  std::vector<std::unique_ptr<TierState>> tiers_;
+
+  rt::ProgramOp program_;
+  /// Before the prologue, and in the list at hand.
+  OpBuilder places_{function_.getContext()}, builder_;
+  Type bufferType_ = rt::BufferType::get(builder_.getContext());
+  Type eventType_ = rt::EventType::get(builder_.getContext());
+  DenseMap<uint32_t, Value> activationBuffers_;
+  DenseMap<std::pair<Operation *, int64_t>, Value> residentBuffers_;
+  DenseMap<Operation *, Value> wholeStates_;
+  uint64_t loads_ = 0;
+  Value loadEnds_[2];
+
+  DenseMap<Operation *, Place> handlePlaces_;
+  DenseMap<Operation *, Value> callEnds_, moveEnds_;
+  SmallVector<Value> stagingFree_;
+  /// The last command on the compute stream, and look-ups that no later command on
+  /// it waits for yet.
+  Value lastCompute_;
+  SmallVector<Value> pendingLookups_;
+};
+
+class ConvertZeroToRt : public spillway::impl::ConvertZeroToRtPassBase<ConvertZeroToRt> {
+public:
+  using ConvertZeroToRtPassBase::ConvertZeroToRtPassBase;
+
+private:
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto arenas = module->getAttrOfType<ArrayAttr>(zero::arenasAttrName);
+    if (!arenas || arenas.empty()) {
+      module.emitError("needs ") << zero::arenasAttrName << ": which memory there is";
+      return signalPassFailure();
+    }
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      FailureOr<plan::Activations> activations = plan::Activations::of(function, threads);
+      if (failed(activations) ||
+          failed(ProgramBuilder(function, arenas, threads, std::move(*activations)).build()))
+        return signalPassFailure();
+    }
+    module->removeAttr(zero::arenasAttrName);
+  }
+};
+
+} // namespace

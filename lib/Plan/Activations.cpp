@@ -1,0 +1,171 @@
+#include "spillway/Plan/Activations.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::plan;
+
+StringRef spillway::plan::nameOf(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName();
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (StringRef name = nameOf(part); !name.empty())
+        return name;
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return nameOf(call.getCallee());
+  return {};
+}
+
+Value spillway::plan::sourceOf(Value value) {
+  while (true) {
+    if (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
+      value = reshape.getOperand();
+    else if (auto call = value.getDefiningOp<nn::CallOp>(); call && call.getUnits())
+      value = call.getInto()[cast<OpResult>(value).getResultNumber()];
+    else
+      return value;
+  }
+}
+
+uint64_t spillway::plan::lookupPieceBytes(zero::StateOp state) {
+  return static_cast<uint64_t>(state.getChunkUnits() * state.getUnitBytes());
+}
+
+uint64_t spillway::plan::scratchPerThread(nn::KernelOp kernel) {
+  return llvm::alignTo(kernel.getScratch(), 64);
+}
+
+class Activations::Builder {
+public:
+  Builder(func::FuncOp function, int64_t threads) : function_(function), threads_(threads) {}
+
+  FailureOr<Activations> build() {
+    for (Value argument : function_.getArguments())
+      add(argument, -1);
+    for (Operation &op : function_.getBody().front())
+      if (failed(visit(op)))
+        return failure();
+    growStaging();
+    return std::move(result_);
+  }
+
+private:
+  struct Lookup {
+    uint32_t interval;
+    uint64_t pieceBytes, count;
+  };
+
+  uint32_t add(Interval interval) {
+    result_.intervals_.push_back(interval);
+    return static_cast<uint32_t>(result_.intervals_.size() - 1);
+  }
+
+  void add(Value value, int64_t first) {
+    auto type = cast<RankedTensorType>(value.getType());
+    result_.values_[value] = add({static_cast<uint64_t>(nn::tensorBytes(type)), 64, first, first});
+  }
+
+  LogicalResult touch(Operation &user, Value value, int64_t moment) {
+    Value source = sourceOf(value);
+    if (isa_and_present<zero::UseOp, zero::ViewOp>(source.getDefiningOp()))
+      return success();
+    auto it = result_.values_.find(source);
+    if (it == result_.values_.end())
+      return user.emitOpError("takes a value that is not in kernel form");
+    int64_t &last = result_.intervals_[it->second].last;
+    last = std::max(last, moment);
+    return success();
+  }
+
+  LogicalResult visit(Operation &op) {
+    return TypeSwitch<Operation *, LogicalResult>(&op)
+        .Case([&](nn::CallOp call) { return visitCall(call); })
+        .Case([&](zero::LookupOp lookup) { return visitLookup(lookup); })
+        .Case([&](tensor::EmptyOp empty) {
+          add(empty.getResult(), moment_);
+          return success();
+        })
+        .Case([&](func::ReturnOp ret) {
+          for (Value value : ret.getOperands())
+            if (failed(touch(op, value, moment_)))
+              return failure();
+          return success();
+        })
+        .Case<nn::ReshapeOp, zero::UseOp, zero::FetchOp, zero::MoveOp, zero::ViewOp,
+              zero::ReleaseOp>([](auto) { return success(); })
+        .Default([](Operation *other) {
+          return other->emitOpError("is not in kernel form");
+        });
+  }
+
+  LogicalResult visitCall(nn::CallOp call) {
+    nn::KernelOp kernel = call.getKernel(symbols_);
+    for (Value operand : call.getOperands())
+      if (failed(touch(*call, operand, moment_)))
+        return failure();
+    if (!call.getUnits())
+      for (Value result : call.getResults())
+        add(result, moment_);
+    if (kernel.getScratch()) {
+      // Calls that make one result in turn share their scratch.
+      auto [it, isNew] = chains_.try_emplace({sourceOf(call.getResult(0)), kernel}, 0);
+      if (isNew)
+        it->second = add({scratchPerThread(kernel) * threads_, 64, moment_, moment_});
+      result_.intervals_[it->second].last = moment_;
+      result_.scratch_[call] = it->second;
+    }
+    ++moment_;
+    return success();
+  }
+
+  LogicalResult visitLookup(zero::LookupOp lookup) {
+    if (failed(touch(*lookup, lookup.getIndices(), moment_)))
+      return failure();
+    add(lookup.getResult(), moment_);
+    auto state = symbols_.lookupNearestSymbolFrom<zero::StateOp>(lookup, lookup.getStateAttr());
+    uint64_t piece = lookupPieceBytes(state);
+    auto count = static_cast<uint64_t>(
+        cast<RankedTensorType>(lookup.getIndices().getType()).getNumElements());
+    uint32_t staging = add({piece, 4096, moment_, moment_});
+    result_.staging_[lookup] = staging;
+    lookups_.push_back({staging, piece, count});
+    ++moment_;
+    return success();
+  }
+
+  /// Gives each look-up room for more pieces at a time, as many as take no byte
+  /// more than the rest of the step needs.
+  void growStaging() {
+    result_.layout_ = layoutIntervals(result_.intervals_);
+    constexpr uint64_t mostPieces = 64;
+    for (const Lookup &lookup : lookups_) {
+      uint64_t &bytes = result_.intervals_[lookup.interval].bytes;
+      for (uint64_t pieces = std::min(lookup.count, mostPieces); pieces > 1; pieces /= 2) {
+        bytes = pieces * lookup.pieceBytes;
+        if (IntervalLayout layout = layoutIntervals(result_.intervals_);
+            layout.bytes <= result_.layout_.bytes) {
+          result_.layout_ = std::move(layout);
+          break;
+        }
+        bytes = lookup.pieceBytes;
+      }
+    }
+  }
+
+  func::FuncOp function_;
+  uint64_t threads_;
+  SymbolTableCollection symbols_;
+  Activations result_;
+  int64_t moment_ = 0;
+  DenseMap<std::pair<Value, Operation *>, uint32_t> chains_;
+  std::vector<Lookup> lookups_;
+};
+
+FailureOr<Activations> Activations::of(func::FuncOp function, int64_t threads) {
+  return Builder(function, threads).build();
+}

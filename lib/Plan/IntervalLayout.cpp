@@ -1,0 +1,139 @@
+#include "spillway/Plan/IntervalLayout.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+using namespace spillway::plan;
+
+namespace {
+
+uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// Intervals by the moments at which they live, in windows of fixed length, so
+/// that only neighbours in time are looked at.
+class PlacedIntervals {
+public:
+  PlacedIntervals(const std::vector<Interval> &intervals) : intervals_(intervals) {
+    for (const Interval &interval : intervals) {
+      begin_ = std::min(begin_, interval.first);
+      end_ = std::max(end_, interval.last);
+    }
+    windows_.resize(intervals.empty() ? 0 : windowOf(end_) + 1);
+  }
+
+  void add(uint32_t index, uint64_t offset) {
+    const Interval &interval = intervals_[index];
+    if (windowOf(interval.first) == windowOf(interval.last))
+      windows_[windowOf(interval.first)].push_back({offset, index});
+    else
+      long_.push_back({offset, index});
+  }
+
+  /// Byte ranges of those that live together with `interval`, ascending.
+  void collectConflicts(const Interval &interval,
+                        std::vector<std::pair<uint64_t, uint64_t>> &ranges) const {
+    ranges.clear();
+    for (size_t w = windowOf(interval.first); w <= windowOf(interval.last); ++w)
+      collectFrom(windows_[w], interval, ranges);
+    collectFrom(long_, interval, ranges);
+    std::sort(ranges.begin(), ranges.end());
+  }
+
+private:
+  struct Placed {
+    uint64_t offset;
+    uint32_t index;
+  };
+  static constexpr int64_t windowLength = 64;
+
+  size_t windowOf(int64_t moment) const {
+    return static_cast<size_t>((moment - begin_) / windowLength);
+  }
+
+  void collectFrom(const std::vector<Placed> &placed, const Interval &interval,
+                   std::vector<std::pair<uint64_t, uint64_t>> &ranges) const {
+    for (auto [offset, index] : placed) {
+      const Interval &other = intervals_[index];
+      if (other.first <= interval.last && interval.first <= other.last)
+        ranges.emplace_back(offset, offset + other.bytes);
+    }
+  }
+
+  const std::vector<Interval> &intervals_;
+  int64_t begin_ = std::numeric_limits<int64_t>::max();
+  int64_t end_ = std::numeric_limits<int64_t>::min();
+  std::vector<std::vector<Placed>> windows_;
+  std::vector<Placed> long_;
+};
+
+IntervalLayout layoutInOrder(const std::vector<Interval> &intervals,
+                             const std::vector<uint32_t> &order) {
+  IntervalLayout layout;
+  layout.offsets.resize(intervals.size());
+  PlacedIntervals placed(intervals);
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (uint32_t index : order) {
+    const Interval &interval = intervals[index];
+    placed.collectConflicts(interval, ranges);
+    uint64_t best = 0, bestGap = std::numeric_limits<uint64_t>::max(), free = 0;
+    for (auto [begin, end] : ranges) {
+      uint64_t start = alignUp(free, interval.alignment);
+      if (begin >= start + interval.bytes && begin - start < bestGap) {
+        best = start;
+        bestGap = begin - start;
+      }
+      free = std::max(free, end);
+    }
+    if (bestGap == std::numeric_limits<uint64_t>::max())
+      best = alignUp(free, interval.alignment);
+    layout.offsets[index] = best;
+    layout.bytes = std::max(layout.bytes, best + interval.bytes);
+    placed.add(index, best);
+  }
+  return layout;
+}
+
+} // namespace
+
+uint64_t spillway::plan::peakLiveBytes(const std::vector<Interval> &intervals) {
+  std::map<int64_t, int64_t> change;
+  for (const Interval &interval : intervals) {
+    change[interval.first] += static_cast<int64_t>(interval.bytes);
+    change[interval.last + 1] -= static_cast<int64_t>(interval.bytes);
+  }
+  int64_t live = 0, peak = 0;
+  for (auto [moment, bytes] : change)
+    peak = std::max(peak, live += bytes);
+  return static_cast<uint64_t>(peak);
+}
+
+IntervalLayout spillway::plan::layoutIntervals(const std::vector<Interval> &intervals) {
+  std::vector<uint32_t> order(intervals.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto lengthOf = [&](uint32_t i) { return intervals[i].last - intervals[i].first + 1; };
+  auto area = [&](uint32_t i) {
+    return static_cast<double>(intervals[i].bytes) * static_cast<double>(lengthOf(i));
+  };
+  uint64_t leastBytes = peakLiveBytes(intervals);
+  IntervalLayout best;
+  auto tryOrder = [&](auto before) {
+    if (!best.offsets.empty() && best.bytes <= leastBytes)
+      return;
+    std::vector<uint32_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
+      return before(a, b) || (!before(b, a) && a < b);
+    });
+    IntervalLayout layout = layoutInOrder(intervals, sorted);
+    if (best.offsets.empty() || layout.bytes < best.bytes)
+      best = std::move(layout);
+  };
+  tryOrder([&](uint32_t a, uint32_t b) { return intervals[a].bytes > intervals[b].bytes; });
+  tryOrder([&](uint32_t a, uint32_t b) { return area(a) > area(b); });
+  tryOrder([&](uint32_t a, uint32_t b) { return intervals[a].first < intervals[b].first; });
+  tryOrder([&](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
+  return best;
+}

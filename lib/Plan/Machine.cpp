@@ -1,0 +1,128 @@
+#include "spillway/Plan/Machine.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+using namespace spillway;
+using namespace spillway::plan;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::array<std::string_view, 6> streamNames = {"compute", "read",      "write",
+                                                         "copy_up", "copy_down", "communicate"};
+
+/// Takes numbers out of an object and refuses what it does not know.
+class Reader {
+public:
+  Reader(const Json &object, std::string what) : object_(object), what_(std::move(what)) {}
+
+  Status checkKeys(const std::vector<std::string_view> &known) const {
+    if (!object_.is_object())
+      return userError("{} is no JSON object", what_);
+    for (const auto &[key, value] : object_.items())
+      if (std::ranges::find(known, key) == known.end())
+        return userError("{} has an unknown entry '{}'", what_, key);
+    return {};
+  }
+
+  /// Leaves `number` alone where there is no such entry.
+  Status read(std::string_view key, double &number, bool zeroAllowed = false) const {
+    auto it = object_.find(key);
+    if (it == object_.end())
+      return {};
+    double value = it->is_number() ? it->get<double>() : -1;
+    if (!(value > 0 || (zeroAllowed && value == 0)))
+      return userError("{}: '{}' must be a number above zero", what_, key);
+    number = value;
+    return {};
+  }
+
+private:
+  const Json &object_;
+  std::string what_;
+};
+
+Status parseChannels(const Json &json, std::array<Channel, 6> &channels) {
+  std::vector<std::string_view> known(streamNames.begin() + 1, streamNames.end());
+  SPILLWAY_RETURN_IF_ERROR(Reader(json, "channels").checkKeys(known));
+  for (size_t i = 1; i < streamNames.size(); ++i) {
+    auto it = json.find(streamNames[i]);
+    if (it == json.end())
+      continue;
+    Reader reader(*it, fmt::format("channel {}", streamNames[i]));
+    SPILLWAY_RETURN_IF_ERROR(reader.checkKeys({"bytes_per_second", "latency_seconds"}));
+    SPILLWAY_RETURN_IF_ERROR(reader.read("bytes_per_second", channels[i].bytesPerSecond));
+    SPILLWAY_RETURN_IF_ERROR(reader.read("latency_seconds", channels[i].latencySeconds, true));
+  }
+  return {};
+}
+
+} // namespace
+
+Result<Machine> Machine::parse(std::string_view text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    return userError("a machine description must be JSON");
+  Machine machine;
+  Reader reader(json, "the machine description");
+  SPILLWAY_RETURN_IF_ERROR(reader.checkKeys(
+      {"flops_per_thread", "memory_bytes_per_second", "launch_seconds", "channels"}));
+  SPILLWAY_RETURN_IF_ERROR(reader.read("memory_bytes_per_second", machine.memoryBytesPerSecond));
+  SPILLWAY_RETURN_IF_ERROR(reader.read("launch_seconds", machine.launchSeconds, true));
+  if (auto flops = json.find("flops_per_thread"); flops != json.end()) {
+    if (!flops->is_object())
+      return userError("flops_per_thread is no JSON object");
+    for (const auto &[key, value] : flops->items()) {
+      auto type = dataTypeFromName(key);
+      if (!type)
+        return userError("flops_per_thread has an unknown type '{}'", key);
+      SPILLWAY_RETURN_IF_ERROR(
+          Reader(*flops, "flops_per_thread").read(key, machine.flopsPerThread[*type]));
+    }
+  }
+  if (auto channels = json.find("channels"); channels != json.end())
+    SPILLWAY_RETURN_IF_ERROR(parseChannels(*channels, machine.channels));
+  return machine;
+}
+
+std::string Machine::print() const {
+  Json json;
+  for (auto [type, flops] : flopsPerThread)
+    json["flops_per_thread"][std::string(name(type))] = flops;
+  json["memory_bytes_per_second"] = memoryBytesPerSecond;
+  json["launch_seconds"] = launchSeconds;
+  for (size_t i = 1; i < streamNames.size(); ++i)
+    json["channels"][std::string(streamNames[i])] = {
+        {"bytes_per_second", channels[i].bytesPerSecond},
+        {"latency_seconds", channels[i].latencySeconds}};
+  return json.dump(2) + "\n";
+}
+
+double spillway::plan::launchSeconds(const Machine &machine, const KernelCost &cost,
+                                     double fraction, unsigned threads) {
+  auto it = machine.flopsPerThread.find(cost.type);
+  double flops = it != machine.flopsPerThread.end() ? it->second
+                                                    : machine.flopsPerThread.at(DataType::f32);
+  double work = std::max(cost.flops / (flops * threads), cost.bytes / machine.memoryBytesPerSecond);
+  return machine.launchSeconds + work * fraction;
+}
+
+double spillway::plan::channelSeconds(const Channel &channel, double bytes) {
+  return bytes / channel.bytesPerSecond;
+}
+
+double spillway::plan::lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,
+                                     uint64_t stagingBytes) {
+  if (count == 0)
+    return 0;
+  uint64_t atOnce = std::max<uint64_t>(1, pieceBytes ? stagingBytes / pieceBytes : count);
+  auto rounds = static_cast<double>((count + atOnce - 1) / atOnce);
+  return channelSeconds(channel, static_cast<double>(count * pieceBytes)) +
+         (rounds - 1) * channel.latencySeconds;
+}
+
+double spillway::plan::residentLookupSeconds(const Machine &machine, double bytes) {
+  return machine.launchSeconds + 2 * bytes / machine.memoryBytesPerSecond;
+}

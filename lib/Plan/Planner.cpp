@@ -1,0 +1,320 @@
+#include "spillway/Plan/Planner.h"
+
+#include "Timeline.h"
+#include "runtime/base/Size.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+using namespace spillway;
+using namespace spillway::plan;
+
+namespace {
+
+constexpr uint64_t blockBytes = 4096;
+/// States up to this size are kept before any other: they save a transfer each.
+constexpr uint64_t smallStateBytes = 64 << 10;
+/// The largest tiles that are tried. 0: the smallest possible.
+constexpr uint64_t tileLadder[] = {1ull << 62, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 2 << 20,
+                                   1 << 20,    512 << 10, 256 << 10, 64 << 10, 0};
+/// Stagings that are tried, over what the largest piece takes, in quarters.
+constexpr uint64_t stagingQuarters[] = {4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 4096};
+/// Shares of all states that are tried as resident: most, and least where a step
+/// has many parts.
+constexpr uint64_t mostShares = 128, leastShares = 8;
+constexpr uint64_t partsPerSearch = 1 << 18;
+
+uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// The units of each state's tiles where none exceeds `maxBytes` but by the size of a chunk.
+std::vector<uint64_t> cutStates(const Step &step, uint64_t maxBytes) {
+  std::vector<uint64_t> result(step.states.size());
+  std::map<uint32_t, std::pair<uint64_t, uint64_t>> groups; // chunk units, bytes of the largest unit
+  for (const StepState &state : step.states)
+    if (state.tileable) {
+      auto [it, isNew] = groups.try_emplace(state.group, state.chunkUnits, state.unitBytes);
+      it->second.first = std::lcm(it->second.first, state.chunkUnits);
+      it->second.second = std::max(it->second.second, state.unitBytes);
+    }
+  for (size_t i = 0; i < step.states.size(); ++i) {
+    const StepState &state = step.states[i];
+    if (!state.tileable || state.units == 0)
+      continue;
+    if (state.fixedTileUnits) {
+      result[i] = state.fixedTileUnits < state.units ? state.fixedTileUnits : 0;
+      continue;
+    }
+    auto [chunk, unitBytes] = groups[state.group];
+    uint64_t chunkBytes = std::max<uint64_t>(1, chunk * unitBytes);
+    uint64_t most = std::max<uint64_t>(1, maxBytes / chunkBytes) * chunk;
+    uint64_t tiles = (state.units + most - 1) / most;
+    uint64_t units = alignUp((state.units + tiles - 1) / tiles, chunk);
+    result[i] = units < state.units ? units : 0;
+  }
+  return result;
+}
+
+uint64_t tileCount(const StepState &state, uint64_t tileUnits) {
+  return tileUnits ? (state.units + tileUnits - 1) / tileUnits : 1;
+}
+
+/// What one part of a call takes of states at most.
+uint64_t pieceBytes(const Step &step, const StepMoment &moment,
+                    const std::vector<uint64_t> &tileUnits) {
+  uint64_t bytes = 0;
+  for (uint32_t index : moment.states) {
+    const StepState &state = step.states[index];
+    bytes += state.extent(0, tileUnits[index] ? tileUnits[index] : state.units);
+  }
+  return bytes;
+}
+
+uint64_t largestPieceBytes(const Step &step, const std::vector<uint64_t> &tileUnits) {
+  uint64_t bytes = 0;
+  for (const StepMoment &moment : step.moments)
+    bytes = std::max(bytes, pieceBytes(step, moment, tileUnits));
+  return bytes;
+}
+
+uint64_t partCount(const Step &step, const std::vector<uint64_t> &tileUnits) {
+  uint64_t parts = 0;
+  for (const StepMoment &moment : step.moments) {
+    uint64_t most = 1;
+    for (uint32_t index : moment.states)
+      most = std::max(most, tileCount(step.states[index], tileUnits[index]));
+    parts += most;
+  }
+  return parts;
+}
+
+class Search {
+public:
+  Search(const Step &step, const Machine &machine, const Budget &budget)
+      : step_(step), machine_(machine), budget_(budget),
+        activations_(alignUp(step.activationBytes, blockBytes)), uses_(step.states.size()) {
+    for (const StepState &state : step.states) {
+      allBytes_ += state.extent();
+      if (state.extent() <= smallStateBytes)
+        smallBytes_ += state.extent();
+    }
+    for (const StepMoment &moment : step.moments)
+      for (uint32_t state : moment.states)
+        ++uses_[state];
+  }
+
+  std::optional<Placement> run() {
+    std::set<std::vector<uint64_t>> tried;
+    for (uint64_t maxBytes : tileLadder) {
+      std::vector<uint64_t> tileUnits = cutStates(step_, maxBytes);
+      if (tried.insert(tileUnits).second)
+        tryTiles(tileUnits);
+    }
+    return std::move(best_);
+  }
+
+private:
+  void tryTiles(const std::vector<uint64_t> &tileUnits) {
+    if (activations_ > budget_.compute)
+      return;
+    uint64_t room = budget_.compute - activations_;
+    parts_ = partCount(step_, tileUnits);
+    if (!budget_.host && allBytes_ <= room)
+      tryResident(tileUnits, 0, 0, allBytes_);
+    uint64_t piece = largestPieceBytes(step_, tileUnits);
+    for (uint64_t quarters : stagingQuarters) {
+      uint64_t staging = alignUp(piece * quarters / 4, blockBytes);
+      if (staging > room || (quarters > 4 && staging > allBytes_ + piece))
+        break;
+      if (budget_.host)
+        tryHostStagings(tileUnits, staging, piece, room - staging);
+      else
+        tryShares(tileUnits, staging, room - staging);
+    }
+  }
+
+  void tryHostStagings(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t piece,
+                       uint64_t room) {
+    // What stays on the device comes up through halves of the host's staging.
+    uint64_t least = std::max(piece, 2 * largestChunkBytes());
+    for (uint64_t quarters : stagingQuarters) {
+      uint64_t hostStaging = alignUp(least * quarters / 4, blockBytes);
+      if (hostStaging > *budget_.host || (quarters > 4 && hostStaging > allBytes_ + least))
+        break;
+      tryResident(tileUnits, staging, hostStaging, room);
+    }
+  }
+
+  /// Shares from large to small: from where even a perfect overlap is slower than the
+  /// best plan, smaller ones are slower still.
+  void tryShares(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t room) {
+    uint64_t shares = std::clamp(partsPerSearch / parts_, leastShares, mostShares);
+    for (uint64_t share = shares + 1; share-- > 0;) {
+      uint64_t resident = smallBytes_ + (allBytes_ - smallBytes_) * share / shares;
+      if (resident > room)
+        continue;
+      if (best_ && leastSeconds(resident) >= best_->seconds)
+        return;
+      tryResident(tileUnits, staging, 0, resident);
+    }
+    tryResident(tileUnits, staging, 0, 0);
+  }
+
+  /// No plan with so much resident is faster.
+  double leastSeconds(uint64_t resident) const {
+    double compute = 0, bytes = 0;
+    uint64_t mostUses = 1;
+    for (const StepMoment &moment : step_.moments)
+      if (!moment.lookupState)
+        compute += launchSeconds(machine_, moment.cost, 1, step_.threads) - machine_.launchSeconds;
+    compute += machine_.launchSeconds * static_cast<double>(parts_);
+    for (size_t i = 0; i < step_.states.size(); ++i)
+      if (step_.states[i].extent() > smallStateBytes) {
+        bytes += static_cast<double>(step_.states[i].extent() * uses_[i]);
+        mostUses = std::max(mostUses, uses_[i]);
+      }
+    bytes -= static_cast<double>(resident * mostUses);
+    return std::max(compute, bytes / machine_.channels[1].bytesPerSecond);
+  }
+
+  void tryResident(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t hostStaging,
+                   uint64_t resident) {
+    Placement placement;
+    placement.tileUnits = tileUnits;
+    placement.stagingBytes = staging;
+    placement.hostStagingBytes = hostStaging;
+    placement.homes.resize(step_.states.size());
+    for (size_t i = 0; i < step_.states.size(); ++i)
+      placement.homes[i].assign(tileCount(step_.states[i], tileUnits[i]), Home::nvme);
+    Timeline::Spare spare{resident, budget_.host ? *budget_.host - hostStaging : 0};
+    keepSmall(placement, spare);
+    if (!Timeline(step_, machine_, placement, budget_.host.has_value()).run(spare))
+      return;
+    spare.compute = resident - placement.residentBytes;
+    spare.host = budget_.host ? *budget_.host - hostStaging - placement.hostResidentBytes : 0;
+    Placement fuller = placement;
+    keepMore(fuller, spare);
+    for (Placement *candidate : {&fuller, &placement})
+      if (Timeline(step_, machine_, *candidate, budget_.host.has_value()).run({}) &&
+          (!best_ || candidate->seconds < best_->seconds))
+        best_ = *candidate;
+  }
+
+  void keepSmall(Placement &placement, Timeline::Spare &spare) const {
+    if (smallBytes_ > spare.compute)
+      return;
+    for (size_t i = 0; i < step_.states.size(); ++i)
+      if (step_.states[i].extent() <= smallStateBytes)
+        std::ranges::fill(placement.homes[i], Home::compute);
+    spare.compute -= smallBytes_;
+    placement.residentBytes += smallBytes_;
+  }
+
+  /// What fits beside what made no call wait: bytes that are not moved.
+  void keepMore(Placement &placement, Timeline::Spare spare) const {
+    for (size_t i = 0; i < step_.states.size(); ++i)
+      for (size_t tile = 0; tile < placement.homes[i].size(); ++tile) {
+        Home &home = placement.homes[i][tile];
+        uint64_t units = placement.tileUnits[i], all = step_.states[i].units;
+        uint64_t bytes = units ? step_.states[i].extent(
+                                     tile * units, std::min(all, (tile + 1) * units))
+                               : step_.states[i].extent();
+        if (home == Home::compute)
+          continue;
+        if (bytes <= spare.compute) {
+          if (home == Home::host) {
+            spare.host += bytes;
+            placement.hostResidentBytes -= bytes;
+          }
+          home = Home::compute;
+          spare.compute -= bytes;
+          placement.residentBytes += bytes;
+        } else if (home == Home::nvme && bytes <= spare.host) {
+          home = Home::host;
+          spare.host -= bytes;
+          placement.hostResidentBytes += bytes;
+        }
+      }
+  }
+
+  uint64_t largestChunkBytes() const {
+    uint64_t bytes = 0;
+    for (const StepState &state : step_.states)
+      bytes = std::max(bytes, state.extent(0, state.chunkUnits));
+    return bytes;
+  }
+
+  const Step &step_;
+  const Machine &machine_;
+  const Budget &budget_;
+  uint64_t activations_;
+  std::vector<uint64_t> uses_;
+  uint64_t allBytes_ = 0, smallBytes_ = 0;
+  uint64_t parts_ = 0;
+  std::optional<Placement> best_;
+};
+
+std::string describeWorking(const StepMoment &moment, uint64_t tileBytes) {
+  std::string text;
+  size_t shown = std::min<size_t>(moment.working.size(), 6);
+  for (size_t i = 0; i < shown; ++i)
+    text += fmt::format("{}{} {}", i ? ", " : "", moment.working[i].first,
+                        formatSize(moment.working[i].second));
+  if (shown < moment.working.size())
+    text += ", ...";
+  if (tileBytes)
+    text += fmt::format(", weights (smallest tile) {}", formatSize(tileBytes));
+  return text;
+}
+
+} // namespace
+
+Minimum spillway::plan::minimumOf(const Step &step) {
+  Minimum minimum;
+  std::vector<uint64_t> tileUnits = cutStates(step, 0);
+  minimum.bytes =
+      alignUp(step.activationBytes, blockBytes) + largestPieceBytes(step, tileUnits);
+  for (size_t i = 0; i < step.moments.size(); ++i) {
+    uint64_t tiles = pieceBytes(step, step.moments[i], tileUnits);
+    uint64_t bytes = step.moments[i].workingBytes() + tiles;
+    if (bytes > minimum.floorBytes) {
+      minimum.floorBytes = bytes;
+      minimum.floorMoment = static_cast<uint32_t>(i);
+      minimum.floorTileBytes = tiles;
+    }
+  }
+  return minimum;
+}
+
+Result<Placement> spillway::plan::place(const Step &step, const Machine &machine,
+                                        const Budget &budget) {
+  if (auto placement = Search(step, machine, budget).run())
+    return std::move(*placement);
+  Minimum minimum = minimumOf(step);
+  std::string floor;
+  if (!step.moments.empty()) {
+    const StepMoment &moment = step.moments[minimum.floorMoment];
+    floor = fmt::format("; its floor of {} bytes is set by {}: {}", minimum.floorBytes,
+                        moment.name.empty() ? "a call" : moment.name,
+                        describeWorking(moment, minimum.floorTileBytes));
+  }
+  if (budget.host)
+    return userError("the tiers device={} and host={} are too small: the device needs at least {} "
+                     "bytes ({}), the host at least twice the largest piece that streams{}",
+                     formatSize(budget.compute), formatSize(*budget.host), minimum.bytes,
+                     formatSize(minimum.bytes), floor);
+  return userError("a budget of {} bytes ({}) is too small: the smallest that works is {} bytes "
+                   "({}){}",
+                   budget.compute, formatSize(budget.compute), minimum.bytes,
+                   formatSize(minimum.bytes), floor);
+}
+
+std::optional<double> spillway::plan::predict(const Step &step, const Machine &machine,
+                                              const Placement &placement, bool hasHostTier) {
+  Placement copy = placement;
+  if (!Timeline(step, machine, copy, hasHostTier).run({}))
+    return std::nullopt;
+  return copy.seconds;
+}

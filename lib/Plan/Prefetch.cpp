@@ -1,0 +1,31 @@
+#include "spillway/Plan/Prefetch.h"
+
+#include <algorithm>
+
+using namespace spillway::plan;
+
+std::optional<PieceIssue> Prefetcher::next(const StagedPiece &piece) {
+  PieceIssue issue;
+  auto slot = staging_.place(piece.bytes, piece.moment);
+  if (!slot)
+    return std::nullopt;
+  issue.moveAfter = lastMove_ = std::max({lastMove_, slot->after, piece.notBefore});
+  issue.fetchAfter = issue.moveAfter;
+  issue.freedBy = slot->after;
+  if (piece.hostBytes) {
+    auto hostSlot = hostStaging_.place(piece.hostBytes, count_);
+    if (!hostSlot)
+      return std::nullopt;
+    issue.movedBefore = hostSlot->after;
+    int64_t free = hostSlot->after < 0 ? lastFetch_ : moveAfter_[hostSlot->after];
+    issue.fetchAfter = lastFetch_ = std::max({lastFetch_, free, piece.notBefore});
+  }
+  moveAfter_.push_back(issue.moveAfter);
+  ++count_;
+  return issue;
+}
+
+std::optional<int64_t> Prefetcher::peekFreedBy(uint64_t bytes) const {
+  auto slot = staging_.peek(bytes);
+  return slot ? std::optional(slot->after) : std::nullopt;
+}

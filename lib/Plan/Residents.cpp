@@ -1,0 +1,52 @@
+#include "spillway/Plan/Residents.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::plan;
+using zero::StateOp;
+
+namespace {
+constexpr uint64_t blockBytes = 4096;
+}
+
+std::pair<uint64_t, uint64_t> spillway::plan::tileExtent(StateOp state, int64_t tile) {
+  auto [begin, end] = state.getTileUnits(tile);
+  uint64_t unitBytes = state.getUnitBytes();
+  return {begin * unitBytes, llvm::alignTo((end - begin) * unitBytes, blockBytes)};
+}
+
+uint64_t spillway::plan::stateExtent(StateOp state) {
+  return llvm::alignTo(static_cast<uint64_t>(state.getStoredBytes()), blockBytes);
+}
+
+Residents::Residents(ModuleOp module, zero::Tier tier) {
+  for (StateOp state : module.getOps<StateOp>()) {
+    size_t firstRun = runs_.size();
+    for (int64_t tile = 0; tile < state.getTileCount(); ++tile) {
+      if (state.getTileHome(tile) != tier)
+        continue;
+      auto [offset, bytes] = tileExtent(state, tile);
+      if (runs_.size() == firstRun || runs_.back().lastTile != tile)
+        runs_.push_back({state, tile, tile, offset, bytes_, 0});
+      runs_.back().lastTile = tile + 1;
+      runs_.back().bytes += bytes;
+      bytes_ += bytes;
+    }
+    runsOf_[state] = {firstRun, runs_.size()};
+  }
+}
+
+uint64_t Residents::offsetOf(StateOp state, int64_t tile) const {
+  auto [begin, end] = runsOf_.lookup(state);
+  for (size_t i = begin; i < end; ++i)
+    if (runs_[i].firstTile <= tile && tile < runs_[i].lastTile)
+      return runs_[i].offset + tileExtent(state, tile).first - runs_[i].stateOffset;
+  llvm_unreachable("the tile is at home in another tier");
+}
+
+bool Residents::isWhollyResident(StateOp state) const {
+  auto [begin, end] = runsOf_.lookup(state);
+  return end == begin + 1 && runs_[begin].lastTile - runs_[begin].firstTile == state.getTileCount();
+}

@@ -1,0 +1,269 @@
+#include "spillway/Plan/Simulator.h"
+
+#include "dialects/Rt/Hazards.h"
+#include "runtime/table/table_generated.h"
+
+#include <algorithm>
+
+using namespace spillway;
+using namespace spillway::plan;
+using rt::AccessedBytes;
+using rt::CommandAccesses;
+
+namespace {
+
+constexpr std::array<std::string_view, 3> tierNames = {"device", "host", "nvme"};
+
+using Commands = flatbuffers::Vector<flatbuffers::Offset<table::Command>>;
+
+std::string describe(const Commands &list, uint32_t index, bool inPrologue) {
+  const table::Command &command = *list[index];
+  return fmt::format("command {} of the {}{}{}", index, inPrologue ? "prologue" : "step",
+                     command.label() ? ", " : "", command.label() ? command.label()->str() : "");
+}
+
+class Replay {
+public:
+  Replay(const table::Program &program, const Machine &machine,
+         std::span<const uint64_t> pieceBytes)
+      : program_(program), machine_(machine), pieceBytes_(pieceBytes) {}
+
+  Result<Simulation> run() {
+    SPILLWAY_RETURN_IF_ERROR(checkBindings());
+    std::vector<CommandAccesses> prologue, step;
+    SPILLWAY_RETURN_IF_ERROR(collect(*program_.prologue(), true, prologue));
+    SPILLWAY_RETURN_IF_ERROR(collect(*program_.step(), false, step));
+    SPILLWAY_RETURN_IF_ERROR(checkHazards(prologue, step));
+    std::array<double, rt::streamCount> ignoredBusy{};
+    std::array<uint64_t, rt::streamCount> ignoredBytes{};
+    simulation_.prologueSeconds =
+        play(*program_.prologue(), simulation_.prologue, ignoredBusy, ignoredBytes);
+    simulation_.stepSeconds = play(*program_.step(), simulation_.step, simulation_.busySeconds,
+                                   simulation_.movedBytes);
+    auto busiest = std::ranges::max_element(simulation_.busySeconds);
+    simulation_.limitingStream =
+        static_cast<unsigned>(busiest - simulation_.busySeconds.begin());
+    simulation_.boundSeconds = *busiest;
+    return std::move(simulation_);
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Whether it can run
+  //===--------------------------------------------------------------------===//
+
+  Result<AccessedBytes> access(const table::Slice *slice, bool write) const {
+    if (!slice)
+      return bugError("it lacks a slice");
+    for (const table::Arena *arena : *program_.arenas())
+      if (arena->tier() == slice->tier()) {
+        if (slice->offset() > arena->bytes() || slice->bytes() > arena->bytes() - slice->offset())
+          return bugError("bytes [{}, {}) lie outside the {} arena of {}", slice->offset(),
+                          slice->offset() + slice->bytes(),
+                          tierNames[static_cast<size_t>(slice->tier())], arena->bytes());
+        return AccessedBytes{static_cast<unsigned>(slice->tier()), slice->offset(), slice->bytes(),
+                             write};
+      }
+    return bugError("there is no arena for its tier");
+  }
+
+  Status checkBindings() {
+    for (auto [bindings, ranges, write] :
+         {std::tuple(program_.inputs(), &inputs_, true), {program_.outputs(), &outputs_, false}})
+      for (const table::Binding *binding : *bindings) {
+        Result<AccessedBytes> bytes = access(binding->slice(), write);
+        if (!bytes)
+          return std::move(bytes.error());
+        ranges->push_back(*bytes);
+      }
+    return {};
+  }
+
+  Status collect(const Commands &list, bool inPrologue, std::vector<CommandAccesses> &result) {
+    for (uint32_t index = 0; index < list.size(); ++index) {
+      CommandAccesses command;
+      if (Status status = collectCommand(*list[index], index, command); !status)
+        return std::move(status).error().in(describe(list, index, inPrologue));
+      result.push_back(std::move(command));
+    }
+    return {};
+  }
+
+  Status collectCommand(const table::Command &command, uint32_t index, CommandAccesses &result) {
+    result.stream = static_cast<unsigned>(command.stream());
+    if (result.stream >= rt::streamCount)
+      return bugError("there is no stream {}", result.stream);
+    if (command.waits())
+      result.waits.assign(command.waits()->begin(), command.waits()->end());
+    for (uint32_t wait : result.waits)
+      if (wait >= index)
+        return bugError("it waits for command {}, which is issued after it: it never starts", wait);
+    auto add = [&](const table::Slice *slice, bool write) -> Status {
+      SPILLWAY_ASSIGN_OR_RETURN(AccessedBytes bytes, access(slice, write));
+      result.accesses.push_back(bytes);
+      return {};
+    };
+    switch (command.operation_type()) {
+    case table::Operation::Read:
+      return add(command.operation_as_Read()->target(), true);
+    case table::Operation::Copy:
+      SPILLWAY_RETURN_IF_ERROR(add(command.operation_as_Copy()->source(), false));
+      return add(command.operation_as_Copy()->target(), true);
+    case table::Operation::Launch: {
+      const table::Launch &launch = *command.operation_as_Launch();
+      if (launch.kernel() >= program_.kernels()->size())
+        return bugError("there is no kernel {}", launch.kernel());
+      const table::Kernel &kernel = *program_.kernels()->Get(launch.kernel());
+      if (launch.begin() < 0 || launch.begin() >= launch.end() || launch.end() > kernel.units())
+        return bugError("units [{}, {}) of a kernel with {}", launch.begin(), launch.end(),
+                        kernel.units());
+      if (launch.arguments())
+        for (uint32_t i = 0; i < launch.arguments()->size(); ++i)
+          SPILLWAY_RETURN_IF_ERROR(
+              add(&launch.arguments()->Get(i)->slice(), i >= kernel.inputs()));
+      return launch.scratch() ? add(launch.scratch(), true) : Status();
+    }
+    case table::Operation::Lookup: {
+      const table::Lookup &lookup = *command.operation_as_Lookup();
+      if (lookup.state() >= pieceBytes_.size())
+        return bugError("there is no state {}", lookup.state());
+      if (!lookup.resident() == !lookup.staging())
+        return bugError("it needs either a resident state or staging");
+      SPILLWAY_RETURN_IF_ERROR(add(lookup.indices(), false));
+      SPILLWAY_RETURN_IF_ERROR(lookup.resident() ? add(lookup.resident(), false)
+                                                 : add(lookup.staging(), true));
+      return add(lookup.target(), true);
+    }
+    case table::Operation::AllGather:
+      SPILLWAY_RETURN_IF_ERROR(add(command.operation_as_AllGather()->source(), false));
+      return add(command.operation_as_AllGather()->target(), true);
+    case table::Operation::NONE:
+      break;
+    }
+    return bugError("there is no operation {}", static_cast<int>(command.operation_type()));
+  }
+
+  Status checkHazards(const std::vector<CommandAccesses> &prologue,
+                      const std::vector<CommandAccesses> &step) const {
+    auto hazard = rt::findHazard(prologue, step, inputs_, outputs_);
+    if (!hazard)
+      return {};
+    const Commands &list = hazard->inPrologue ? *program_.prologue() : *program_.step();
+    std::string bytes = fmt::format("bytes [{}, {}) of {}", hazard->bytes.offset,
+                                    hazard->bytes.offset + hazard->bytes.bytes,
+                                    tierNames[hazard->bytes.tier]);
+    if (hazard->command == list.size())
+      return bugError("an output, {}, is not ready at the end of the step", bytes);
+    std::string command = describe(list, hazard->command, hazard->inPrologue);
+    switch (hazard->kind) {
+    case rt::Hazard::Kind::unordered:
+      return bugError("{} touches {} in no order to {}", command, bytes,
+                      describe(list, hazard->other, hazard->inPrologue));
+    case rt::Hazard::Kind::stale:
+      return bugError("{} reads what an earlier step left in {}", command, bytes);
+    case rt::Hazard::Kind::unwritten:
+      break;
+    }
+    return bugError("{} reads {} before they were written", command, bytes);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // How long it takes
+  //===--------------------------------------------------------------------===//
+
+  struct Work {
+    double seconds;
+    uint64_t bytes;
+  };
+
+  /// For how long a command keeps its stream busy, without a channel's latency.
+  Work workOf(const table::Command &command) const {
+    auto move = [&](uint64_t bytes) {
+      const Channel &channel = machine_.channels[static_cast<size_t>(command.stream())];
+      double perSecond = command.stream() == table::Stream::compute
+                             ? machine_.memoryBytesPerSecond / 2
+                             : channel.bytesPerSecond;
+      return Work{static_cast<double>(bytes) / perSecond, bytes};
+    };
+    switch (command.operation_type()) {
+    case table::Operation::Read:
+      return move(command.operation_as_Read()->bytes());
+    case table::Operation::Copy:
+      return move(command.operation_as_Copy()->source()->bytes());
+    case table::Operation::AllGather:
+      return move(command.operation_as_AllGather()->target()->bytes());
+    case table::Operation::Launch: {
+      const table::Launch &launch = *command.operation_as_Launch();
+      const table::Kernel &kernel = *program_.kernels()->Get(launch.kernel());
+      KernelCost cost{static_cast<double>(kernel.flops()),
+                      static_cast<DataType>(kernel.flops_type()),
+                      static_cast<double>(kernel.bytes())};
+      double fraction = static_cast<double>(launch.end() - launch.begin()) /
+                        static_cast<double>(kernel.units());
+      return {launchSeconds(machine_, cost, fraction, program_.threads()), 0};
+    }
+    case table::Operation::Lookup: {
+      const table::Lookup &lookup = *command.operation_as_Lookup();
+      if (lookup.resident())
+        return {residentLookupSeconds(machine_, static_cast<double>(lookup.target()->bytes())), 0};
+      uint64_t piece = pieceBytes_[lookup.state()];
+      uint64_t count =
+          lookup.indices()->bytes() / byteWidth(static_cast<DataType>(lookup.index_type()));
+      return {lookupSeconds(machine_.channels[1], count, piece, lookup.staging()->bytes()),
+              count * piece};
+    }
+    case table::Operation::NONE:
+      break;
+    }
+    return {0, 0};
+  }
+
+  double play(const Commands &list, std::vector<SimulatedCommand> &times,
+              std::array<double, rt::streamCount> &busy,
+              std::array<uint64_t, rt::streamCount> &bytes) const {
+    // When the last command of each stream started, and when its channel is free.
+    std::array<double, rt::streamCount> started{}, free{};
+    double end = 0;
+    times.resize(list.size());
+    for (uint32_t index = 0; index < list.size(); ++index) {
+      const table::Command &command = *list[index];
+      auto stream = static_cast<size_t>(command.stream());
+      double start = started[stream];
+      if (command.waits())
+        for (uint32_t wait : *command.waits())
+          start = std::max(start, times[wait].end);
+      started[stream] = start;
+      Work work = workOf(command);
+      double latency = machine_.channels[stream].latencySeconds;
+      double begin = std::max(start, free[stream]);
+      if (rt::isSerialStream(static_cast<unsigned>(stream))) {
+        free[stream] = begin + latency + work.seconds;
+        times[index] = {begin, free[stream]};
+      } else {
+        free[stream] = begin + work.seconds;
+        times[index] = {begin, free[stream] + latency};
+      }
+      busy[stream] += work.seconds;
+      bytes[stream] += work.bytes;
+      end = std::max(end, times[index].end);
+    }
+    return end;
+  }
+
+  const table::Program &program_;
+  const Machine &machine_;
+  std::span<const uint64_t> pieceBytes_;
+  std::vector<AccessedBytes> inputs_, outputs_;
+  Simulation simulation_;
+};
+
+} // namespace
+
+Result<Simulation> spillway::plan::simulate(std::span<const uint8_t> table, const Machine &machine,
+                                            std::span<const uint64_t> pieceBytes) {
+  flatbuffers::Verifier verifier(table.data(), table.size(), /*max_depth=*/64,
+                                 /*max_tables=*/1u << 30);
+  if (!table::VerifyProgramBuffer(verifier))
+    return bugError("the step table is malformed");
+  return Replay(*table::GetProgram(table.data()), machine, pieceBytes).run();
+}

@@ -1,0 +1,138 @@
+#include "spillway/Plan/StepExtraction.h"
+
+#include "spillway/Plan/Activations.h"
+#include "spillway/Plan/Tiling.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::plan;
+
+DataType spillway::plan::arithmeticTypeOf(nn::KernelOp kernel) {
+  for (Type type : kernel.getArgumentTypes()) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    if (element.isF64())
+      return DataType::f64;
+    if (element.isBF16())
+      return DataType::bf16;
+    if (element.isF16())
+      return DataType::f16;
+    if (element.isF32())
+      return DataType::f32;
+  }
+  return DataType::f32;
+}
+
+namespace {
+
+class Extraction {
+public:
+  Extraction(func::FuncOp function, Activations activations)
+      : function_(function), module_(function->getParentOfType<ModuleOp>()),
+        activations_(std::move(activations)), tileability_(module_) {}
+
+  FailureOr<Step> run(int64_t threads) {
+    step_.threads = static_cast<unsigned>(threads);
+    step_.activationBytes = activations_.layout().bytes;
+    addStates();
+    for (Operation &op : function_.getBody().front()) {
+      if (auto use = dyn_cast<zero::UseOp>(op); use && use.getTile())
+        return use.emitOpError("is of a tile; the plan is made before states are cut");
+      if (auto call = dyn_cast<nn::CallOp>(op))
+        addCall(call);
+      else if (auto lookup = dyn_cast<zero::LookupOp>(op))
+        addLookup(lookup);
+    }
+    return std::move(step_);
+  }
+
+private:
+  void addStates() {
+    for (zero::StateOp op : module_.getOps<zero::StateOp>())
+      index_[op] = static_cast<uint32_t>(index_.size());
+    for (zero::StateOp op : module_.getOps<zero::StateOp>()) {
+      StepState state;
+      state.name = op.getName().str();
+      state.units = op.getUnitCount();
+      state.unitBytes = op.getUnitBytes();
+      state.chunkUnits = op.getChunkUnits();
+      state.tileable = tileability_.isTileable(op);
+      state.group = index_[tileability_.groupOf(op)];
+      state.fixedTileUnits = op.getTile().value_or(0);
+      step_.states.push_back(std::move(state));
+    }
+  }
+
+  zero::StateOp lookup(Operation *op, FlatSymbolRefAttr name) {
+    return symbols_.lookupNearestSymbolFrom<zero::StateOp>(op, name);
+  }
+
+  void addCall(nn::CallOp call) {
+    nn::KernelOp kernel = call.getKernel(symbols_);
+    nn::CostAttr cost = nn::costOf(kernel);
+    StepMoment moment;
+    moment.name = nameOf(call.getLoc());
+    moment.cost = {static_cast<double>(cost.getFlops()), arithmeticTypeOf(kernel),
+                   static_cast<double>(cost.getBytes())};
+    llvm::SetVector<uint32_t> states, values;
+    for (Value operand : call.getInputs()) {
+      Value source = sourceOf(operand);
+      if (auto use = source.getDefiningOp<zero::UseOp>())
+        states.insert(index_[lookup(use, use.getStateAttr())]);
+      else if (values.insert(activations_.indexOf(source)))
+        addWorking(moment, source);
+    }
+    for (Value result : call.getResults())
+      addWorking(moment, result);
+    if (auto scratch = activations_.scratchOf(call))
+      moment.working.emplace_back("scratch", activations_.intervals()[*scratch].bytes);
+    moment.states.assign(states.begin(), states.end());
+    push(std::move(moment));
+  }
+
+  void addLookup(zero::LookupOp op) {
+    zero::StateOp state = lookup(op, op.getStateAttr());
+    StepMoment moment;
+    moment.name = nameOf(op.getLoc());
+    moment.lookupState = index_[state];
+    moment.lookupCount = cast<RankedTensorType>(op.getIndices().getType()).getNumElements();
+    moment.lookupPieceBytes = lookupPieceBytes(state);
+    moment.lookupStagingBytes = activations_.intervals()[*activations_.stagingOf(op)].bytes;
+    moment.lookupResultBytes = nn::tensorBytes(cast<RankedTensorType>(op.getType()));
+    addWorking(moment, sourceOf(op.getIndices()));
+    addWorking(moment, op.getResult());
+    moment.working.emplace_back("staging", moment.lookupPieceBytes);
+    push(std::move(moment));
+  }
+
+  void addWorking(StepMoment &moment, Value value) {
+    StringRef name = nameOf(value.getLoc());
+    moment.working.emplace_back(name.empty() ? "a tensor" : name,
+                                activations_.intervals()[activations_.indexOf(value)].bytes);
+  }
+
+  void push(StepMoment moment) {
+    llvm::sort(moment.working, [](const auto &a, const auto &b) {
+      return std::pair(b.second, a.first) < std::pair(a.second, b.first);
+    });
+    step_.moments.push_back(std::move(moment));
+  }
+
+  func::FuncOp function_;
+  ModuleOp module_;
+  Activations activations_;
+  Tileability tileability_;
+  SymbolTableCollection symbols_;
+  DenseMap<Operation *, uint32_t> index_;
+  Step step_;
+};
+
+} // namespace
+
+FailureOr<Step> spillway::plan::extractStep(func::FuncOp function, int64_t threads) {
+  FailureOr<Activations> activations = Activations::of(function, threads);
+  if (failed(activations))
+    return failure();
+  return Extraction(function, std::move(*activations)).run(threads);
+}

@@ -1,0 +1,151 @@
+#include "Timeline.h"
+
+#include <algorithm>
+
+using namespace spillway::plan;
+
+uint64_t StepState::extent(uint64_t beginUnit, uint64_t endUnit) const {
+  return StagingRing::slotBytes((endUnit - beginUnit) * unitBytes);
+}
+
+uint64_t StepMoment::workingBytes() const {
+  uint64_t bytes = 0;
+  for (const auto &[name, size] : working)
+    bytes += size;
+  return bytes;
+}
+
+bool Timeline::run(Spare spare) {
+  spare_ = spare;
+  for (const StepMoment &moment : step_.moments) {
+    if (moment.lookupState)
+      runLookup(moment);
+    else if (!runCall(moment))
+      return false;
+  }
+  placement_.seconds = std::max(computeFree_, lookupsEnd_);
+  return true;
+}
+
+bool Timeline::isWhollyResident(uint32_t state) const {
+  return std::ranges::all_of(placement_.homes[state],
+                             [](Home home) { return home == Home::compute; });
+}
+
+double Timeline::read(double ready, double seconds) {
+  readStart_ = std::max(readStart_, ready);
+  readFree_ = std::max(readStart_, readFree_) + seconds;
+  return readFree_ + readChannel().latencySeconds;
+}
+
+void Timeline::runLookup(const StepMoment &moment) {
+  double ready = std::max(computeFree_, lookupsEnd_);
+  if (isWhollyResident(*moment.lookupState)) {
+    computeFree_ = ready + residentLookupSeconds(
+                               machine_, static_cast<double>(moment.lookupResultBytes));
+    lookupsEnd_ = 0;
+    ends_.push_back(computeFree_);
+    return;
+  }
+  lookupsEnd_ = read(ready, lookupSeconds(readChannel(), moment.lookupCount,
+                                          moment.lookupPieceBytes, moment.lookupStagingBytes));
+  lastLookup_ = static_cast<int64_t>(ends_.size());
+  ends_.push_back(lookupsEnd_);
+}
+
+bool Timeline::runCall(const StepMoment &moment) {
+  for (uint32_t state : moment.states) {
+    uint64_t tileUnits = placement_.tileUnits[state], units = step_.states[state].units;
+    if (tileUnits == 0)
+      continue;
+    for (uint64_t part = 0; part * tileUnits < units; ++part) {
+      uint64_t partUnits = std::min(tileUnits, units - part * tileUnits);
+      if (!runPart(moment, part, static_cast<double>(partUnits) / static_cast<double>(units)))
+        return false;
+    }
+    return true;
+  }
+  return runPart(moment, 0, 1);
+}
+
+bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction) {
+  double ready = std::max(computeFree_, lookupsEnd_);
+  staged_.clear();
+  for (uint32_t index : moment.states) {
+    const StepState &state = step_.states[index];
+    uint64_t tileUnits = placement_.tileUnits[index];
+    uint64_t begin = tileUnits * part, end = tileUnits ? begin + tileUnits : state.units;
+    Tile tile{index, tileUnits ? static_cast<uint32_t>(part) : 0,
+              state.extent(begin, std::min(end, state.units))};
+    if (home(tile) != Home::compute)
+      considerKeeping(tile, ready);
+    if (home(tile) != Home::compute)
+      staged_.push_back(tile);
+  }
+  if (!staged_.empty()) {
+    auto there = bringIn(staged_);
+    if (!there)
+      return false;
+    ready = std::max(ready, *there);
+  }
+  computeFree_ = ready + launchSeconds(machine_, moment.cost, fraction, step_.threads);
+  lookupsEnd_ = 0;
+  ends_.push_back(computeFree_);
+  return true;
+}
+
+void Timeline::considerKeeping(const Tile &tile, double partReady) {
+  if (spare_.compute < tile.bytes && spare_.host < tile.bytes)
+    return;
+  auto bytes = static_cast<double>(tile.bytes);
+  auto freedBy = prefetcher_.peekFreedBy(tile.bytes);
+  double there = freedBy ? endOf(*freedBy) : 0;
+  bool readIsLate = false;
+  if (home(tile) == Home::nvme) {
+    there = std::max({there, readStart_, readFree_}) + channelSeconds(readChannel(), bytes) +
+            readChannel().latencySeconds;
+    readIsLate = there > partReady;
+  }
+  if (hasHostTier_)
+    there = std::max(there, copyFree_) + channelSeconds(copyChannel(), bytes) +
+            copyChannel().latencySeconds;
+  if (freedBy && there <= partReady)
+    return;
+  if (tile.bytes <= spare_.compute) {
+    home(tile) = Home::compute;
+    spare_.compute -= tile.bytes;
+    placement_.residentBytes += tile.bytes;
+  } else if (readIsLate) {
+    home(tile) = Home::host;
+    spare_.host -= tile.bytes;
+    placement_.hostResidentBytes += tile.bytes;
+  }
+}
+
+std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
+  StagedPiece piece;
+  piece.moment = static_cast<int64_t>(ends_.size());
+  piece.notBefore = lastLookup_;
+  for (const Tile &tile : staged) {
+    piece.bytes += tile.bytes;
+    if (hasHostTier_ && home(tile) == Home::nvme)
+      piece.hostBytes += tile.bytes;
+  }
+  auto issue = prefetcher_.next(piece);
+  if (!issue)
+    return std::nullopt;
+  double free = endOf(issue->freedBy), there = 0;
+  double hostFree = issue->movedBefore < 0 ? 0 : moveEnds_[issue->movedBefore];
+  for (const Tile &tile : staged) {
+    auto bytes = static_cast<double>(tile.bytes);
+    double arrived = 0;
+    if (home(tile) == Home::nvme)
+      arrived = read(hasHostTier_ ? hostFree : free, channelSeconds(readChannel(), bytes));
+    if (hasHostTier_)
+      arrived = copyFree_ = std::max({copyFree_, free, arrived}) + copyChannel().latencySeconds +
+                            channelSeconds(copyChannel(), bytes);
+    there = std::max(there, arrived);
+  }
+  moveEnds_.push_back(copyFree_);
+  return there;
+}

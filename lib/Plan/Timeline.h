@@ -1,0 +1,68 @@
+// One step on a machine, call by call: the planner's quick model of what the
+// simulator does with the whole table.
+#pragma once
+
+#include "spillway/Plan/Planner.h"
+#include "spillway/Plan/Prefetch.h"
+
+namespace spillway::plan {
+
+class Timeline {
+public:
+  /// Bytes that may still be made resident on the way.
+  struct Spare {
+    uint64_t compute = 0, host = 0;
+  };
+
+  Timeline(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier)
+      : step_(step), machine_(machine), placement_(placement), hasHostTier_(hasHostTier),
+        prefetcher_(placement.stagingBytes, placement.hostStagingBytes) {}
+
+  /// Runs the step. Where a call would wait for a tile that streams, and `spare` has room for
+  /// it, makes it resident in `placement` instead: so both the calls and the transfers keep
+  /// going until the room is used up. Sets placement.seconds; false where the staging is too small.
+  bool run(Spare spare);
+
+private:
+  struct Tile {
+    uint32_t state;
+    uint32_t index;
+    uint64_t bytes;
+  };
+
+  void runLookup(const StepMoment &moment);
+  /// False where the staging is too small.
+  bool runCall(const StepMoment &moment);
+  bool runPart(const StepMoment &moment, uint64_t part, double fraction);
+  /// Makes a tile resident where waiting for it would hold up the part.
+  void considerKeeping(const Tile &tile, double partReady);
+  /// When the last of the tiles is there; none where the staging is too small.
+  std::optional<double> bringIn(const std::vector<Tile> &staged);
+  /// Sends a transfer that may start at `ready` down the read channel; its end.
+  double read(double ready, double seconds);
+  bool isWhollyResident(uint32_t state) const;
+  Home &home(const Tile &tile) { return placement_.homes[tile.state][tile.index]; }
+  double endOf(int64_t moment) const { return moment < 0 ? 0 : ends_[moment]; }
+  const Channel &readChannel() const { return machine_.channels[1]; }
+  const Channel &copyChannel() const { return machine_.channels[3]; }
+
+  const Step &step_;
+  const Machine &machine_;
+  Placement &placement_;
+  bool hasHostTier_;
+  Spare spare_;
+  Prefetcher prefetcher_;
+
+  /// When each look-up and each part of a call has ended.
+  std::vector<double> ends_;
+  /// When each staged piece has gone up from the host.
+  std::vector<double> moveEnds_;
+  double computeFree_ = 0;
+  /// When the look-ups that no call has waited for yet have ended.
+  double lookupsEnd_ = 0;
+  int64_t lastLookup_ = -1;
+  double readStart_ = 0, readFree_ = 0, copyFree_ = 0;
+  std::vector<Tile> staged_;
+};
+
+} // namespace spillway::plan

@@ -1,0 +1,221 @@
+#include "dialects/Zero/Zero.h"
+#include "spillway/Plan/Activations.h"
+#include "spillway/Plan/Prefetch.h"
+#include "spillway/Transforms/Zero/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace spillway::zero {
+#define GEN_PASS_DEF_ZEROSCHEDULEPASS
+#include "spillway/Transforms/Zero/Passes.h.inc"
+} // namespace spillway::zero
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::zero;
+
+namespace {
+
+/// A state, or a tile of one, that a call takes.
+struct Need {
+  StateOp state;
+  IntegerAttr tile;
+  RankedTensorType type;
+  Tier home;
+  /// Operands of the call that are it, perhaps through reshapes.
+  SmallVector<OpOperand *, 1> operands;
+  /// In the tier of its home or, from NVMe, above it.
+  Value handle;
+  /// Where kernels compute.
+  Value ready;
+};
+
+/// A call or look-up, with what it needs.
+struct Moment {
+  Operation *op;
+  SmallVector<Need, 2> needs;
+};
+
+class FunctionScheduler {
+public:
+  FunctionScheduler(func::FuncOp function, ArrayAttr arenas) : function_(function) {
+    auto compute = cast<ArenaAttr>(arenas[0]);
+    computeTier_ = compute.getTier();
+    stagingBytes_ = compute.getStaging();
+    if (arenas.size() > 1)
+      hostStagingBytes_ = cast<ArenaAttr>(arenas[1]).getStaging();
+  }
+
+  LogicalResult run() {
+    collectMoments();
+    if (failed(decideIssues()))
+      return failure();
+    OpBuilder builder(function_.getContext());
+    builder.setInsertionPointToStart(&function_.getBody().front());
+    issueAt(-1, builder);
+    for (auto [index, moment] : llvm::enumerate(moments_)) {
+      builder.setInsertionPoint(moment.op);
+      for (Need &need : moment.needs)
+        view(need, builder);
+      builder.setInsertionPointAfter(moment.op);
+      for (Need &need : llvm::reverse(moment.needs))
+        ReleaseOp::create(builder, moment.op->getLoc(), need.ready);
+      issueAt(static_cast<int64_t>(index), builder);
+    }
+    eraseUnused();
+    return verifyHandles(cast<FunctionOpInterface>(function_.getOperation()));
+  }
+
+  int64_t streamed = 0, resident = 0;
+
+private:
+  void collectMoments() {
+    for (Operation &op : function_.getBody().front()) {
+      if (!isa<nn::CallOp, LookupOp>(op))
+        continue;
+      Moment moment{&op, {}};
+      for (OpOperand &operand : op.getOpOperands())
+        if (auto use = plan::sourceOf(operand.get()).getDefiningOp<UseOp>())
+          addNeed(moment, use, operand);
+      moments_.push_back(std::move(moment));
+    }
+  }
+
+  void addNeed(Moment &moment, UseOp use, OpOperand &operand) {
+    auto state = symbols_.lookupNearestSymbolFrom<StateOp>(use, use.getStateAttr());
+    for (Need &need : moment.needs)
+      if (need.state == state && need.tile == use.getTileAttr()) {
+        need.operands.push_back(&operand);
+        return;
+      }
+    moment.needs.push_back({state, use.getTileAttr(), cast<RankedTensorType>(use.getType()),
+                            state.getTileHome(use.getTile().value_or(0)), {&operand}, {}, {}});
+    (moment.needs.back().home == computeTier_ ? resident : streamed) += 1;
+  }
+
+  uint64_t slotBytes(const Need &need) const {
+    StateOp state = need.state;
+    auto [begin, end] = need.tile ? state.getTileUnits(need.tile.getInt())
+                                  : std::pair<int64_t, int64_t>(0, state.getUnitCount());
+    return plan::StagingRing::slotBytes((end - begin) * state.getUnitBytes());
+  }
+
+  LogicalResult decideIssues() {
+    plan::Prefetcher prefetcher(stagingBytes_, hostStagingBytes_);
+    int64_t lastLookup = -1;
+    for (auto [index, moment] : llvm::enumerate(moments_)) {
+      if (isa<LookupOp>(moment.op))
+        lastLookup = static_cast<int64_t>(index);
+      plan::StagedPiece piece;
+      piece.moment = static_cast<int64_t>(index);
+      piece.notBefore = lastLookup;
+      bool isStaged = false;
+      for (Need &need : moment.needs) {
+        if (need.home == computeTier_)
+          continue;
+        isStaged = true;
+        piece.bytes += slotBytes(need);
+        if (computeTier_ == Tier::device && need.home == Tier::nvme)
+          piece.hostBytes += slotBytes(need);
+      }
+      if (!isStaged)
+        continue;
+      auto issue = prefetcher.next(piece);
+      if (!issue)
+        return moment.op->emitOpError("takes ")
+               << piece.bytes << " bytes of states at once, more than the staging";
+      pieces_.push_back({piece.moment, *issue});
+    }
+    return success();
+  }
+
+  /// Issues what may start after a moment, in the order of the calls.
+  void issueAt(int64_t moment, OpBuilder &builder) {
+    bool progress = true;
+    while (progress) {
+      progress = false;
+      for (; nextFetch_ < pieces_.size() && pieces_[nextFetch_].issue.fetchAfter <= moment &&
+             pieces_[nextFetch_].issue.movedBefore < static_cast<int64_t>(nextMove_);
+           ++nextFetch_, progress = true)
+        for (Need &need : moments_[pieces_[nextFetch_].moment].needs)
+          if (need.home != computeTier_)
+            fetch(need, Tier::host, builder);
+      for (; nextMove_ < nextFetch_ && pieces_[nextMove_].issue.moveAfter <= moment;
+           ++nextMove_, progress = true)
+        for (Need &need : moments_[pieces_[nextMove_].moment].needs)
+          if (need.home != computeTier_)
+            move(need, builder);
+    }
+  }
+
+  void fetch(Need &need, Tier tier, OpBuilder &builder) {
+    auto type = HandleType::get(builder.getContext(), need.type, tier);
+    need.handle = FetchOp::create(builder, need.operands.front()->getOwner()->getLoc(), type,
+                                  need.state.getSymName(), need.tile, tier);
+  }
+
+  void move(Need &need, OpBuilder &builder) {
+    if (cast<HandleType>(need.handle.getType()).getTier() == computeTier_) {
+      need.ready = need.handle;
+      return;
+    }
+    Location loc = need.handle.getLoc();
+    auto type = HandleType::get(builder.getContext(), need.type, computeTier_);
+    need.ready = MoveOp::create(builder, loc, type, need.handle, computeTier_);
+    ReleaseOp::create(builder, loc, need.handle);
+  }
+
+  void view(Need &need, OpBuilder &builder) {
+    if (need.home == computeTier_) {
+      fetch(need, computeTier_, builder);
+      need.ready = need.handle;
+    }
+    Value view = ViewOp::create(builder, need.operands.front()->getOwner()->getLoc(), need.type,
+                                need.ready);
+    for (OpOperand *operand : need.operands) {
+      Type type = operand->get().getType();
+      operand->set(type == need.type
+                       ? view
+                       : nn::ReshapeOp::create(builder, view.getLoc(), type, view).getResult());
+    }
+  }
+
+  void eraseUnused() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function_.getBody().front())))
+      if (isa<UseOp, nn::ReshapeOp>(op) && op.use_empty())
+        op.erase();
+  }
+
+  struct IssuedPiece {
+    int64_t moment;
+    plan::PieceIssue issue;
+  };
+
+  func::FuncOp function_;
+  Tier computeTier_;
+  uint64_t stagingBytes_ = 0, hostStagingBytes_ = 0;
+  SymbolTableCollection symbols_;
+  std::vector<Moment> moments_;
+  std::vector<IssuedPiece> pieces_;
+  size_t nextFetch_ = 0, nextMove_ = 0;
+};
+
+class Schedule : public zero::impl::ZeroSchedulePassBase<Schedule> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto arenas = module->getAttrOfType<ArrayAttr>(arenasAttrName);
+    if (!arenas || arenas.empty()) {
+      module.emitError("needs ") << arenasAttrName << ": which memory there is";
+      return signalPassFailure();
+    }
+    for (auto function : module.getOps<func::FuncOp>()) {
+      FunctionScheduler scheduler(function, arenas);
+      if (failed(scheduler.run()))
+        return signalPassFailure();
+      numStreamed += scheduler.streamed;
+      numResident += scheduler.resident;
+    }
+  }
+};
+
+} // namespace

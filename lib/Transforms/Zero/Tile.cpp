@@ -1,0 +1,87 @@
+#include "dialects/Zero/Zero.h"
+#include "spillway/Plan/Tiling.h"
+#include "spillway/Transforms/Zero/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/Regex.h"
+
+namespace spillway::zero {
+#define GEN_PASS_DEF_ZEROTILEPASS
+#include "spillway/Transforms/Zero/Passes.h.inc"
+} // namespace spillway::zero
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::zero;
+
+namespace {
+
+class Tile : public zero::impl::ZeroTilePassBase<Tile> {
+public:
+  using ZeroTilePassBase::ZeroTilePassBase;
+
+private:
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    plan::Tileability tileability(module);
+    if (failed(plan::applyTileRules(module, tileability, states)))
+      return signalPassFailure();
+    if (maxBytes)
+      for (StateOp state : module.getOps<StateOp>())
+        if (!state.getTile() && tileability.isTileable(state))
+          if (int64_t units = plan::tileUnitsFor(state, maxBytes); units < state.getUnitCount())
+            state.setTile(units);
+    for (StateOp state : module.getOps<StateOp>()) {
+      if (state.getTileCount() == 1)
+        continue;
+      ++numStates;
+      numTiles += state.getTileCount();
+    }
+    for (auto function : module.getOps<func::FuncOp>())
+      for (auto call : llvm::make_early_inc_range(function.getOps<nn::CallOp>()))
+        if (failed(splitCall(call, tileability)))
+          return signalPassFailure();
+  }
+
+  LogicalResult splitCall(nn::CallOp call, plan::Tileability &tileability) {
+    if (call.getUnits())
+      return success();
+    FailureOr<StateOp> leader = tileability.tiledState(call);
+    if (failed(leader))
+      return failure();
+    if (!*leader || leader->getTileCount() == 1)
+      return success();
+    OpBuilder builder(call);
+    SmallVector<Value> results;
+    for (Type type : call.getResultTypes()) {
+      auto tensor = cast<RankedTensorType>(type);
+      results.push_back(tensor::EmptyOp::create(builder, call.getLoc(), tensor.getShape(),
+                                                tensor.getElementType()));
+    }
+    for (int64_t tile = 0; tile < leader->getTileCount(); ++tile) {
+      SmallVector<Value> inputs(call.getInputs());
+      for (auto [i, input] : llvm::enumerate(inputs))
+        if (StateOp state = tileability.tiledArgument(call, i))
+          input = UseOp::create(builder, call.getLoc(), state.getTileType(tile),
+                                state.getSymName(), builder.getI64IntegerAttr(tile));
+      auto [begin, end] = leader->getTileUnits(tile);
+      auto part = nn::CallOp::create(builder, call.getLoc(), call.getResultTypes(),
+                                     call.getCallee(), inputs, results,
+                                     builder.getDenseI64ArrayAttr({begin, end}));
+      results.assign(part.getResults().begin(), part.getResults().end());
+    }
+    SmallVector<Operation *> uses;
+    for (Value input : call.getInputs())
+      if (auto use = input.getDefiningOp<UseOp>())
+        uses.push_back(use);
+    call.replaceAllUsesWith(results);
+    call.erase();
+    for (Operation *use : llvm::SmallSetVector<Operation *, 4>(uses.begin(), uses.end()))
+      if (use->use_empty())
+        use->erase();
+    return success();
+  }
+};
+
+} // namespace

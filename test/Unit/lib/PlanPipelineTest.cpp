@@ -1,0 +1,234 @@
+// From random programs in kernel form to step tables that the simulator runs.
+
+#include "spillway/Pipelines/Plan.h"
+#include "spillway/Pipelines/Registration.h"
+
+#include "dialects/Zero/Zero.h"
+#include "runtime/table/table_generated.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+/// A chain of matmuls of random widths with biases and residuals, over rows looked up in an embedding
+/// that may also be the last weight.
+class RandomProgram {
+public:
+  explicit RandomProgram(unsigned seed) : engine_(seed) {}
+
+  std::string print() {
+    int64_t width = 64 << below(3), vocabulary = 50 + below(400);
+    int64_t firstWidth = width;
+    std::string value = "%x", residual;
+    state("e", vocabulary, width, 0);
+    line("%x = zero.lookup @e[%ids] : tensor<8xi64> -> {0}", activation(width));
+    int64_t layers = 1 + below(8);
+    for (int64_t i = 0; i < layers; ++i) {
+      int64_t next = below(2) ? firstWidth : 32 << below(5);
+      bool tiled = below(4) != 0, bias = below(2);
+      value = layer(i, value, width, next, tiled, bias);
+      width = next;
+      if (width == firstWidth && below(2)) {
+        std::string name = "%r" + std::to_string(i);
+        kernel("add" + std::to_string(i),
+               llvm::formatv("{0}, {0}", activation(width)).str(), activation(width), "map", 1, 0);
+        line("{0} = nn.call @add{1}({2}, %x) : ({3}, {3}) -> {3}", name, i, value,
+             activation(width));
+        value = name;
+      }
+    }
+    bool tied = width == firstWidth && below(2);
+    std::string result = activation(width);
+    if (tied) {
+      std::string weight = llvm::formatv("tensor<{0}x{1}xf32>", vocabulary, width).str();
+      result = activation(vocabulary);
+      kernel("head", activation(width) + ", " + weight + " {nn.layout = #nn.panels<0>, nn.tiled}",
+             result, "gemm", (vocabulary + 15) / 16, 512);
+      line("%e = zero.use @e : {0}", weight);
+      line("%head = nn.call @head({0}, %e) : ({1}, {2}) -> {3}", value, activation(width), weight,
+           result);
+      value = "%head";
+    }
+    return symbols_ +
+           llvm::formatv("func.func @main(%ids: tensor<8xi64> {{spillway.name = \"ids\", "
+                         "spillway.type = \"i64\"}) -> ({0} {{spillway.name = \"y\", spillway.type "
+                         "= \"f32\"}) {{\n{1}  return {2} : {0}\n}\n",
+                         result, body_, value)
+               .str();
+  }
+
+private:
+  int64_t below(int64_t bound) { return static_cast<int64_t>(engine_() % bound); }
+  static std::string activation(int64_t width) {
+    return llvm::formatv("tensor<8x{0}xf32>", width).str();
+  }
+
+  template <typename... Args> void line(const char *format, Args &&...args) {
+    body_ += "  " + llvm::formatv(format, std::forward<Args>(args)...).str() + "\n";
+  }
+
+  void state(const std::string &name, int64_t rows, int64_t columns, int64_t dim) {
+    symbols_ += llvm::formatv("zero.state @{0} \"{0}\" : tensor<{1}x{2}xf32> role(<parameter>) "
+                              "layout(<{3}>) source(#zero.splat<0.0 : f32>)\n",
+                              name, rows, columns, dim)
+                    .str();
+  }
+
+  void kernel(const std::string &name, const std::string &arguments, const std::string &results,
+              const char *schedule, int64_t units, int64_t scratch) {
+    symbols_ += llvm::formatv("nn.kernel private @{0}({1}) -> {2} attributes {{schedule = "
+                              "#nn.schedule<{3}>, units = {4} : i64, scratch = {5} : i64, cost = "
+                              "#nn.cost<{6}, 65536>}\n",
+                              name, arguments, results, schedule, units, scratch,
+                              1000 * (1 + below(100000)))
+                    .str();
+  }
+
+  std::string layer(int64_t i, const std::string &input, int64_t width, int64_t next, bool tiled,
+                    bool bias) {
+    std::string id = std::to_string(i), value = "%y" + id;
+    std::string weight = llvm::formatv("tensor<{0}x{1}xf32>", width, next).str();
+    std::string biasType = llvm::formatv("tensor<{0}xf32>", next).str();
+    state("w" + id, width, next, 1);
+    std::string arguments = activation(width) + ", " + weight + " {nn.layout = #nn.panels<1>" +
+                            (tiled ? ", nn.tiled}" : "}");
+    std::string operands = input + ", %w" + id, types = activation(width) + ", " + weight;
+    line("%w{0} = zero.use @w{0} : {1}", id, weight);
+    if (bias) {
+      symbols_ += llvm::formatv("zero.state @b{0} \"b{0}\" : {1} role(<parameter>) "
+                                "source(#zero.splat<0.0 : f32>)\n",
+                                id, biasType)
+                      .str();
+      line("%b{0} = zero.use @b{0} : {1}", id, biasType);
+      arguments += ", " + biasType;
+      operands += ", %b" + id;
+      types += ", " + biasType;
+    }
+    kernel("k" + id, arguments, activation(next), "gemm", (next + 15) / 16, 64 * below(40));
+    line("{0} = nn.call @k{1}({2}) : ({3}) -> {4}", value, id, operands, types, activation(next));
+    return value;
+  }
+
+  std::mt19937_64 engine_;
+  std::string symbols_, body_;
+};
+
+class PlanPipeline : public testing::Test {
+protected:
+  PlanPipeline() {
+    DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    handler.emplace(&context, [this](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        message += diagnostic.str() + "\n";
+      return success();
+    });
+  }
+
+  FailureOr<PlannedProgram> plan(const std::string &text, const PlanOptions &options) {
+    message.clear();
+    module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    if (!module)
+      return failure();
+    return planProgram(*module, options);
+  }
+
+  int64_t decided(const char *name) {
+    auto plan = (*module)->getAttrOfType<DictionaryAttr>(zero::planAttrName);
+    return plan.getAs<IntegerAttr>(name).getInt();
+  }
+
+  static uint64_t arenaBytes(const PlannedProgram &planned) {
+    uint64_t bytes = 0;
+    for (const table::Arena *arena : *table::GetProgram(planned.table.data())->arenas())
+      bytes += arena->bytes();
+    return bytes;
+  }
+
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  std::optional<ScopedDiagnosticHandler> handler;
+  std::string message;
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace
+
+TEST_F(PlanPipeline, EveryBudgetFromTheMinimumOnGivesATableThatRuns) {
+  for (unsigned seed = 0; seed < 25; ++seed) {
+    std::string text = RandomProgram(seed).print();
+    PlanOptions options;
+    options.threads = 1 + seed % 3;
+    options.memory = 1 << 30;
+    auto all = plan(text, options);
+    ASSERT_TRUE(succeeded(all)) << seed << message << text;
+    uint64_t least = decided("minimum"), most = arenaBytes(*all);
+    double previous = 1e30;
+    for (int i = 0; i <= 8; ++i) {
+      options.memory = least + (std::max(most, least) - least) * i / 8;
+      auto planned = plan(text, options);
+      ASSERT_TRUE(succeeded(planned)) << seed << " " << options.memory << message << text;
+      EXPECT_LE(arenaBytes(*planned), options.memory) << seed;
+      EXPECT_LE(planned->simulation.stepSeconds, previous) << seed << " " << i;
+      EXPECT_GE(planned->simulation.stepSeconds, planned->simulation.boundSeconds);
+      auto decision = (*module)->getAttrOfType<DictionaryAttr>(zero::planAttrName);
+      EXPECT_NEAR(planned->simulation.stepSeconds,
+                  decision.getAs<FloatAttr>("seconds").getValueAsDouble(), 1e-12)
+          << seed << " " << i;
+      previous = planned->simulation.stepSeconds;
+    }
+    options.memory = least - 1;
+    EXPECT_TRUE(failed(plan(text, options))) << seed;
+    EXPECT_NE(message.find(std::to_string(least)), std::string::npos) << message;
+  }
+}
+
+TEST_F(PlanPipeline, ThreeTiersGiveATableThatRuns) {
+  for (unsigned seed = 0; seed < 25; ++seed) {
+    std::string text = RandomProgram(seed).print();
+    PlanOptions options;
+    options.memory = 1 << 30;
+    auto all = plan(text, options);
+    ASSERT_TRUE(succeeded(all)) << seed << message << text;
+    uint64_t least = decided("minimum"), most = arenaBytes(*all);
+    for (uint64_t share : {8, 3, 1}) {
+      options.tiers = PlanOptions::Tiers{least + most / share, 4 * least + most / share};
+      auto planned = plan(text, options);
+      ASSERT_TRUE(succeeded(planned)) << seed << message << text;
+      for (const table::Arena *arena : *table::GetProgram(planned->table.data())->arenas())
+        EXPECT_LE(arena->bytes(), arena->tier() == table::Tier::device ? options.tiers->device
+                                                                       : options.tiers->host);
+      auto decision = (*module)->getAttrOfType<DictionaryAttr>(zero::planAttrName);
+      EXPECT_NEAR(planned->simulation.stepSeconds,
+                  decision.getAs<FloatAttr>("seconds").getValueAsDouble(), 1e-12)
+          << seed << " " << share;
+    }
+  }
+}
+
+TEST_F(PlanPipeline, ForcedTilesAreKept) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    PlanOptions options;
+    options.memory = 1 << 30;
+    options.tiles = {".*=1"};
+    std::string text = RandomProgram(seed).print();
+    auto planned = plan(text, options);
+    if (failed(planned)) {
+      EXPECT_NE(message.find("no state that kernels can take by parts"), std::string::npos) << message << text;
+      continue;
+    }
+    for (auto state : module->getOps<zero::StateOp>())
+      if (state.getTile())
+        EXPECT_EQ(*state.getTile(), static_cast<uint64_t>(state.getChunkUnits())) << text;
+  }
+}

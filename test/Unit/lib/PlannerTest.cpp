@@ -1,0 +1,211 @@
+// The search for a plan, on random steps: what fits stays inside, more memory never
+// makes a slower step, and the least that is promised works.
+
+#include "spillway/Plan/IntervalLayout.h"
+#include "spillway/Plan/Planner.h"
+#include "spillway/Plan/StagingRing.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace spillway;
+using namespace spillway::plan;
+
+namespace {
+
+class Random {
+public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  uint64_t below(uint64_t bound) { return engine_() % bound; }
+
+private:
+  std::mt19937_64 engine_;
+};
+
+Step randomStep(unsigned seed) {
+  Random random(seed);
+  Step step;
+  step.threads = 1 + random.below(4);
+  step.activationBytes = 4096 * (1 + random.below(64));
+  size_t states = 1 + random.below(20);
+  for (size_t i = 0; i < states; ++i) {
+    StepState state;
+    state.name = "s" + std::to_string(i);
+    state.units = 1 + random.below(64);
+    state.unitBytes = 1024 << random.below(6);
+    state.chunkUnits = state.unitBytes < 4096 ? 4096 / state.unitBytes : 1;
+    state.tileable = random.below(3) != 0;
+    state.group = static_cast<uint32_t>(i);
+    step.states.push_back(state);
+  }
+  for (size_t i = 0; i < 30; ++i) {
+    StepMoment moment;
+    moment.name = "m" + std::to_string(i);
+    if (random.below(8) == 0) {
+      moment.lookupState = static_cast<uint32_t>(random.below(states));
+      moment.lookupCount = 1 + random.below(100);
+      moment.lookupPieceBytes = moment.lookupStagingBytes = 4096;
+      moment.lookupResultBytes = 4096;
+    } else {
+      moment.cost = {static_cast<double>(random.below(20'000'000)), DataType::f32, 1e5};
+      if (random.below(4) != 0)
+        moment.states.push_back(static_cast<uint32_t>(random.below(states)));
+    }
+    moment.working = {{"x", step.activationBytes / (1 + random.below(3))}};
+    step.moments.push_back(moment);
+  }
+  return step;
+}
+
+uint64_t takenBytes(const Step &step, const Placement &placement) {
+  uint64_t resident = 0;
+  for (size_t i = 0; i < step.states.size(); ++i)
+    for (size_t tile = 0; tile < placement.homes[i].size(); ++tile)
+      if (placement.homes[i][tile] == Home::compute) {
+        uint64_t units = placement.tileUnits[i], all = step.states[i].units;
+        resident += units ? step.states[i].extent(tile * units, std::min(all, (tile + 1) * units))
+                          : step.states[i].extent();
+      }
+  EXPECT_EQ(resident, placement.residentBytes);
+  return step.activationBytes + resident + placement.stagingBytes;
+}
+
+uint64_t allBytes(const Step &step) {
+  uint64_t bytes = step.activationBytes;
+  for (const StepState &state : step.states)
+    bytes += state.extent();
+  return bytes;
+}
+
+} // namespace
+
+TEST(Planner, MoreMemoryIsNeverSlower) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Step step = randomStep(seed);
+    Machine machine;
+    uint64_t least = minimumOf(step).bytes, most = allBytes(step) + 4096;
+    double previous = 1e30;
+    for (int i = 0; i <= 8; ++i) {
+      Budget budget{std::max(least, least + (most - std::min(least, most)) * i / 8), {}};
+      Result<Placement> placement = place(step, machine, budget);
+      ASSERT_TRUE(placement.ok()) << seed << ": " << placement.error().message;
+      EXPECT_LE(takenBytes(step, *placement), budget.compute) << seed;
+      EXPECT_LE(placement->seconds, previous) << seed << " " << i;
+      EXPECT_EQ(placement->seconds, *predict(step, machine, *placement, false)) << seed;
+      previous = placement->seconds;
+    }
+  }
+}
+
+TEST(Planner, RefusesLessThanTheMinimumAndNamesIt) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Step step = randomStep(seed);
+    Minimum minimum = minimumOf(step);
+    Result<Placement> placement = place(step, {}, {minimum.bytes - 1, {}});
+    ASSERT_FALSE(placement.ok()) << seed;
+    EXPECT_EQ(placement.error().kind, ErrorKind::user);
+    EXPECT_NE(placement.error().message.find(std::to_string(minimum.bytes)), std::string::npos);
+    EXPECT_NE(placement.error().message.find(step.moments[minimum.floorMoment].name),
+              std::string::npos);
+  }
+}
+
+TEST(Planner, KeepsEverythingWhereThereIsRoom) {
+  Step step = randomStep(1);
+  Result<Placement> placement = place(step, {}, {allBytes(step), {}});
+  ASSERT_TRUE(placement.ok());
+  for (const auto &homes : placement->homes)
+    for (Home home : homes)
+      EXPECT_EQ(home, Home::compute);
+  EXPECT_EQ(placement->stagingBytes, 0u);
+}
+
+/// A chain of equal layers whose reads take as long as their computation.
+static Step balancedStep(const Machine &machine, uint64_t layers) {
+  Step step;
+  step.activationBytes = 1 << 20;
+  for (uint64_t i = 0; i < layers; ++i) {
+    StepState state{"w" + std::to_string(i), 64, 64 << 10, 1, true, static_cast<uint32_t>(i), 0};
+    StepMoment moment;
+    moment.name = "layer" + std::to_string(i);
+    moment.states = {static_cast<uint32_t>(i)};
+    double seconds = static_cast<double>(state.extent()) / machine.channels[1].bytesPerSecond;
+    moment.cost = {seconds * machine.flopsPerThread.at(DataType::f32), DataType::f32, 0};
+    step.states.push_back(state);
+    step.moments.push_back(moment);
+  }
+  return step;
+}
+
+TEST(Planner, HidesTransfersThatTakeAsLongAsTheComputation) {
+  Machine machine;
+  Step step = balancedStep(machine, 100);
+  double compute = 0;
+  for (const StepMoment &moment : step.moments)
+    compute += launchSeconds(machine, moment.cost, 1, 1);
+  for (uint64_t share : {10, 6}) {
+    Result<Placement> placement = place(step, machine, {allBytes(step) / share, {}});
+    ASSERT_TRUE(placement.ok());
+    EXPECT_LE(placement->seconds, 1.03 * compute) << share;
+  }
+}
+
+TEST(Planner, ThreeTiersStayInside) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Step step = randomStep(seed);
+    uint64_t least = minimumOf(step).bytes, all = allBytes(step);
+    Budget budget{least + all / 8, all / 4 + 4 * least};
+    Result<Placement> placement = place(step, {}, budget);
+    ASSERT_TRUE(placement.ok()) << seed << placement.error().message;
+    EXPECT_LE(takenBytes(step, *placement), budget.compute);
+    EXPECT_LE(placement->hostResidentBytes + placement->hostStagingBytes, *budget.host);
+  }
+}
+
+TEST(IntervalLayout, NothingThatLivesTogetherOverlaps) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    std::vector<Interval> intervals;
+    for (int i = 0; i < 100; ++i) {
+      auto first = static_cast<int64_t>(random.below(200));
+      intervals.push_back({random.below(10000), 64, first,
+                           first + static_cast<int64_t>(random.below(20))});
+    }
+    IntervalLayout layout = layoutIntervals(intervals);
+    EXPECT_GE(layout.bytes, peakLiveBytes(intervals));
+    EXPECT_LE(layout.bytes, peakLiveBytes(intervals) * 5 / 4);
+    for (size_t a = 0; a < intervals.size(); ++a) {
+      EXPECT_EQ(layout.offsets[a] % 64, 0u);
+      EXPECT_LE(layout.offsets[a] + intervals[a].bytes, layout.bytes);
+      for (size_t b = 0; b < a; ++b)
+        if (intervals[a].first <= intervals[b].last && intervals[b].first <= intervals[a].last)
+          EXPECT_TRUE(layout.offsets[a] + intervals[a].bytes <= layout.offsets[b] ||
+                      layout.offsets[b] + intervals[b].bytes <= layout.offsets[a]);
+    }
+  }
+}
+
+TEST(StagingRing, ASlotNamesTheLastOneInItsWay) {
+  StagingRing ring(4 * 4096);
+  EXPECT_EQ(ring.place(2 * 4096, 0)->after, -1);
+  EXPECT_EQ(ring.place(2 * 4096, 1)->offset, 2u * 4096);
+  auto third = ring.place(3 * 4096, 2);
+  EXPECT_EQ(third->offset, 0u);
+  EXPECT_EQ(third->after, 1);
+  auto fourth = ring.place(1, 3);
+  EXPECT_EQ(fourth->offset, 3u * 4096);
+  EXPECT_EQ(fourth->after, -1);
+  EXPECT_FALSE(ring.place(5 * 4096, 4).has_value());
+}
+
+TEST(Machine, ReadsWhatItPrints) {
+  Machine machine;
+  machine.channels[1] = {4e8, 0};
+  Result<Machine> again = Machine::parse(machine.print());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->print(), machine.print());
+  EXPECT_FALSE(Machine::parse("{\"flops\": 1}").ok());
+  EXPECT_FALSE(Machine::parse("{\"launch_seconds\": -1}").ok());
+  EXPECT_FALSE(Machine::parse("[").ok());
+}

@@ -1,0 +1,403 @@
+// RUN: spillway-opt %s --split-input-file --verify-diagnostics
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 64
+  rt.prologue {
+  }
+  rt.step {
+  }
+  // expected-error@+1 {{C1: does not belong in a program}}
+  %0 = arith.constant 1 : i32
+}
+
+// -----
+
+// expected-error@+1 {{C1: needs one prologue and one step}}
+rt.program @main ranks(1) threads(1) {
+  rt.prologue {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C2: ranks and threads must be at least 1}}
+rt.program @main ranks(1) threads(0) {
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 64
+  // expected-error@+1 {{C3: a second arena of a tier}}
+  rt.arena host 128
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  // expected-error@+1 {{C4: ends outside the arena}}
+  %a = rt.buffer "a" host[4096, 4097]
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  // expected-error@+1 {{C4: ends outside the arena}}
+  %a = rt.buffer "a" device[0, 64]
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+// A second read into the same bytes, which nothing orders after the first.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-note@+1 {{the other command}}
+    %0 = rt.read @w[0] into %a
+    // expected-error@+1 {{C5: bytes [0, 4096) of host are touched with no order to another command}}
+    %1 = rt.read @w[4096] into %a
+  }
+}
+
+// -----
+
+// A read that overtakes the kernel that still uses what it overwrites.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    %0 = rt.read @w[0] into %a
+    // expected-note@+1 {{the other command}}
+    %1 = rt.launch @k(%a) into (%b) units [0, 1] after(%0)
+    // expected-error@+1 {{C5: bytes [0, 4096) of host}}
+    %2 = rt.read @w[4096] into %a after(%0)
+  }
+}
+
+// -----
+
+// A kernel that does not wait for its weight.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-note@+1 {{the other command}}
+    %0 = rt.read @w[0] into %a
+    // expected-error@+1 {{C5: bytes [0, 4096) of host}}
+    %1 = rt.launch @k(%a) into (%b) units [0, 1]
+  }
+}
+
+// -----
+
+// A kernel that writes where it reads.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    %0 = rt.read @w[0] into %a
+    // expected-error@+2 {{C5: bytes [0, 4096) of host}}
+    // expected-note@+1 {{the other command}}
+    %1 = rt.launch @k(%a) into (%a) units [0, 1] after(%0)
+  }
+}
+
+// -----
+
+// Order over other commands and over a serial stream is order.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    %0 = rt.read @w[0] into %a
+    %1 = rt.launch @k(%a) into (%b) units [0, 1] after(%0)
+    %2 = rt.launch @k(%b) into (%c) units [0, 1]
+    %3 = rt.read @w[4096] into %a after(%2)
+    %4 = rt.launch @k(%a) into (%b) units [0, 1] after(%3)
+  }
+}
+
+// -----
+
+// That a read stream starts in order orders nothing: its commands end as they like.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-note@+1 {{the other command}}
+    %0 = rt.read @w[0] into %a
+    %1 = rt.read @w[4096] into %b
+    // expected-error@+1 {{C5: bytes [0, 4096) of host}}
+    %2 = rt.launch @k(%a) into (%c) units [0, 1] after(%1)
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C6: bytes [0, 4096) of host are read before they were written}}
+    %0 = rt.launch @k(%a) into (%b) units [0, 1]
+  }
+}
+
+// -----
+
+// The second step would find the weight overwritten.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+    %0 = rt.read @w[0] into %a
+  }
+  rt.step {
+    %0 = rt.read @w[0] into %b
+    // expected-error@+1 {{C6: bytes [0, 4096) of host hold what an earlier step left}}
+    %1 = rt.launch @k(%a) into (%c) units [0, 1] after(%0)
+    %2 = rt.launch @k(%b) into (%a) units [0, 1] after(%0)
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C6: bytes [0, 4096) of host are read before they were written}}
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.output "a" %a "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 64
+  // expected-error@+1 {{C1: offset and bytes must not be negative}}
+  %a = rt.buffer "a" host[0, -1]
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  // expected-error@+1 {{C1: no data type f31}}
+  rt.input "a" %a "f31" [1024]
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  // expected-error@+1 {{C1: the tensor has 4100 bytes, its buffer 4096}}
+  rt.input "a" %a "f32" [1025]
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C1: is no command, but stands among them}}
+    %0 = arith.constant 1 : i32
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  %d = rt.buffer "d" host[12288, 64]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C1: the buffers differ in bytes}}
+    %0 = rt.copy %a into %d on compute
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C2: no copies on the stream read}}
+    %0 = rt.copy %a into %b on read
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C1: units must be [begin, end) with 0 <= begin < end}}
+    %0 = rt.launch @k(%a) into (%b) units [1, 1]
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C2: origins must have one entry per input}}
+    %0 = rt.launch @k(%a) into (%b) units [0, 1] origins [0, 0]
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C3: a scratch comes with its bytes per thread}}
+    %0 = rt.launch @k(%a) into (%b) units [0, 1] scratch %c per_thread 0
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C1: needs either a resident state or a staging buffer}}
+    %0 = rt.lookup @w[%a "i64"] into %b
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C2: indices are i32 or i64, not u8}}
+    %0 = rt.lookup @w[%a "u8"] into %b staging %c
+  }
+}
+
+// -----
+
+rt.program @main ranks(2) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  rt.input "a" %a "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C1: the target must have the bytes of 2 sources}}
+    %0 = rt.all_gather %a into %b
+  }
+}

@@ -1,0 +1,47 @@
+// RUN: spillway-opt %s | spillway-opt | FileCheck %s
+// RUN: spillway-opt %s --mlir-print-op-generic | spillway-opt | FileCheck %s
+
+zero.state @w "w" : tensor<64x32xf32> role(<parameter>) layout(<1>) source(#zero.splat<0.0 : f32>)
+zero.state @e "e" : tensor<10x64xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+
+// CHECK: rt.program @main ranks(1) threads(2) {
+rt.program @main ranks(1) threads(2) {
+  // CHECK: rt.arena host 65536
+  rt.arena host 65536
+  // CHECK: rt.arena device 32768
+  rt.arena device 32768
+  // CHECK: %[[IDS:.+]] = rt.buffer "ids" host[0, 64]
+  %ids = rt.buffer "ids" host[0, 64]
+  %x = rt.buffer "x" host[64, 2048]
+  %y = rt.buffer "y" host[2112, 1024]
+  %scratch = rt.buffer "scratch" host[3136, 128]
+  %staging = rt.buffer "e" host[4096, 4096]
+  %w0 = rt.buffer "w" host[8192, 4096]
+  %w1 = rt.buffer "w" device[0, 4096]
+  %all = rt.buffer "e" host[16384, 4096]
+  %x2 = rt.buffer "gathered" host[32768, 2048]
+  // CHECK: rt.input "ids" %[[IDS]] "i64" [8]
+  rt.input "ids" %ids "i64" [8]
+  // CHECK: rt.output "y" %{{.+}} "f32" [8, 32]
+  rt.output "y" %y "f32" [8, 32]
+  // CHECK: rt.prologue {
+  rt.prologue {
+    // CHECK-NEXT: %[[R:.+]] = rt.read @e[0] into %{{.+}} label "e"
+    %0 = rt.read @e[0] into %all label "e"
+  }
+  // CHECK: rt.step {
+  rt.step {
+    // CHECK-NEXT: %[[A:.+]] = rt.read @w[4096] rank_stride 64 into %[[W0:.+]] label "w"
+    %0 = rt.read @w[4096] rank_stride 64 into %w0 label "w"
+    // CHECK-NEXT: %[[B:.+]] = rt.copy %[[W0]] into %[[W1:.+]] on copy_up after(%[[A]])
+    %1 = rt.copy %w0 into %w1 on copy_up after(%0)
+    // CHECK-NEXT: %[[C:.+]] = rt.lookup @e[%[[IDS]] "i64"] into %[[X:.+]] staging %{{.+}} label "gather"
+    %2 = rt.lookup @e[%ids "i64"] into %x staging %staging label "gather"
+    // CHECK-NEXT: %[[D:.+]] = rt.launch @gemm(%[[X]], %[[W1]]) into(%{{.+}}) units [1, 2] origins [0, 1] scratch %{{.+}} per_thread 64 after(%[[B]], %[[C]]) label "matmul"
+    %3 = rt.launch @gemm(%x, %w1) into (%y) units [1, 2] origins [0, 1] scratch %scratch per_thread 64 after(%1, %2) label "matmul"
+    // CHECK-NEXT: rt.lookup @e[%[[IDS]] "i64"] into %[[X]] resident %{{.+}} after(%[[D]])
+    %4 = rt.lookup @e[%ids "i64"] into %x resident %all after(%3)
+    // CHECK-NEXT: rt.all_gather %[[X]] into %{{.+}} after(%{{.+}})
+    %5 = rt.all_gather %x into %x2 after(%4)
+  }
+}
