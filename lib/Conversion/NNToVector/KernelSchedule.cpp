@@ -13,6 +13,8 @@ const KernelSchedule *kernels::kernelSchedule(nn::Schedule schedule) {
     return &mapSchedule();
   case nn::Schedule::row:
     return &rowSchedule();
+  case nn::Schedule::attention:
+    return &attentionSchedule();
   case nn::Schedule::gemm:
     return &gemmSchedule();
   default:

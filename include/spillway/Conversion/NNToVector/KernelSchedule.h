@@ -20,6 +20,7 @@ public:
 
 const KernelSchedule &mapSchedule();
 const KernelSchedule &rowSchedule();
+const KernelSchedule &attentionSchedule();
 const KernelSchedule &gemmSchedule();
 
 /// The one of an nn.schedule; null where it has no code generation.
