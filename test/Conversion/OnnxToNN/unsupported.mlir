@@ -9,7 +9,7 @@
 onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
 ^bb0(%x: tensor<2x3xf32>):
   %0 = onnx.node "NonMaxSuppression" (%x) version 17 {} : tensor<2x3xf32> loc("nms")
-  %1 = onnx.node "my.domain" :: "Magic" (%0) version 3 {} : !onnx.value loc("magic")
+  %1 = onnx.node "Magic" domain "my.domain" (%0) version 3 {} : !onnx.value loc("magic")
   %2 = onnx.node "NonMaxSuppression" (%1) version 17 {} : !onnx.value loc("nms_2")
   onnx.return %2 : !onnx.value
 }
