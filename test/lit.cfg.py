@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -26,3 +27,4 @@ for feature, flag in (("avx512", "avx512f"), ("avx512-bf16", "avx512_bf16")):
         config.available_features.add(feature)
 if shutil.which("nvidia-smi"):
     config.available_features.add("cuda")
+config.substitutions.append(("%python", sys.executable))

@@ -2,22 +2,26 @@
 
 #include "dialects/NN/NN.h"
 #include "dialects/Onnx/Onnx.h"
+#include "dialects/Rt/Rt.h"
 #include "dialects/Zero/Zero.h"
 #include "spillway/Conversion/NNToVector/LegalizeNumbers.h"
 #include "spillway/Conversion/NNToVector/NNToVector.h"
-#include "spillway/Conversion/OnnxToNN/Passes.h"
+#include "spillway/Conversion/ZeroToRt/ZeroToRt.h"
 #include "spillway/Transforms/Passes.h"
+#include "spillway/Transforms/Zero/Passes.h"
+#include "spillway/Conversion/OnnxToNN/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void spillway::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, nn::NNDialect,
-                  onnx::OnnxDialect, zero::ZeroDialect>();
+                  onnx::OnnxDialect, rt::RtDialect, tensor::TensorDialect, zero::ZeroDialect>();
   nn::registerExternalModels(registry);
   kernels::registerElementModels(registry);
 }
@@ -26,6 +30,8 @@ void spillway::registerPasses() {
   registerTransformsPasses();
   kernels::registerNNToVectorPass();
   kernels::registerLegalizeNumbersPass();
-  registerSpillwayOnnxToNNPasses();
   registerSpillwayTransformsPasses();
+  registerSpillwayZeroToRtPasses();
+  zero::registerSpillwayZeroPasses();
+  registerSpillwayOnnxToNNPasses();
 }

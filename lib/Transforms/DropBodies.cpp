@@ -14,6 +14,7 @@ struct DropBodies : public spillway::impl::NNDropBodiesPassBase<DropBodies> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<nn::KernelOp>()) {
       kernel.setCostAttr(nn::costOf(kernel));
+      kernel.setPrivate();
       Region &body = kernel.getBody();
       body.dropAllReferences();
       body.getBlocks().clear();

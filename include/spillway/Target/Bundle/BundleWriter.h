@@ -1,0 +1,42 @@
+// The folder that `compile` leaves behind.
+#pragma once
+
+#include "runtime/bundle/Bundle.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstdint>
+#include <filesystem>
+
+namespace spillway {
+
+/// A bundle while it is written: a folder beside its final place, put there by
+/// commit() and removed where that does not happen.
+class BundleWriter {
+public:
+  /// Diagnoses, at `location`, a place that cannot be written or that holds something
+  /// that is no bundle.
+  static mlir::FailureOr<BundleWriter> create(const std::filesystem::path &path,
+                                              mlir::Location location);
+  BundleWriter(BundleWriter &&other);
+  ~BundleWriter();
+
+  const std::filesystem::path &folder() const { return folder_; }
+
+  /// The bytes of every zero.state of `module`, in its layout, in the order of the module. Weights
+  /// pass through a few buffers, never through memory as a whole.
+  mlir::LogicalResult writeStates(mlir::ModuleOp module);
+  mlir::LogicalResult writeFile(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes);
+  /// The same bytes as a file of another bundle: a second name of it, or a copy.
+  mlir::LogicalResult shareFile(const std::filesystem::path &file);
+  /// The manifest, and the rename to the final place, over a bundle that was there.
+  mlir::LogicalResult commit(const Manifest &manifest);
+
+private:
+  BundleWriter(std::filesystem::path path, std::filesystem::path folder, mlir::Location location);
+
+  std::filesystem::path path_, folder_;
+  mlir::Location location_;
+};
+
+} // namespace spillway

@@ -1,0 +1,123 @@
+#include "spillway/Pipelines/Compile.h"
+
+#include "spillway/Import/Import.h"
+#include "spillway/Pipelines/Pipelines.h"
+#include "spillway/Target/Bundle/BundleWriter.h"
+#include "spillway/Target/CPU/CompileKernels.h"
+#include "spillway/Transforms/Passes.h"
+
+#include "runtime/base/File.h"
+#include "runtime/bundle/Bundle.h"
+#include "runtime/state/Store.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+LogicalResult dump(ModuleOp module, StringRef form, const std::string &folder) {
+  if (folder.empty())
+    return success();
+  std::string path = folder + "/" + form.str() + ".mlir";
+  std::error_code code;
+  llvm::raw_fd_ostream stream(path, code);
+  if (code)
+    return emitError(module.getLoc()) << "cannot write '" << path << "': " << code.message();
+  module.print(stream, OpPrintingFlags().enableDebugInfo());
+  return success();
+}
+
+LogicalResult run(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager passes(module.getContext());
+  build(passes);
+  return passes.run(module);
+}
+
+ArrayRef<uint8_t> bytesOf(StringRef text) {
+  return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
+}
+
+/// The program as `replan` reads it.
+LogicalResult writeProgram(ModuleOp module, BundleWriter &bundle) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (failed(writeBytecodeToFile(module, stream)))
+    return failure();
+  return bundle.writeFile(programName, bytesOf(text));
+}
+
+/// Plans the module in place and writes what depends on the plan.
+LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWriter &bundle) {
+  FailureOr<PlannedProgram> planned = planProgram(module, options);
+  if (failed(planned) || failed(bundle.writeFile(tableName, planned->table)))
+    return failure();
+  return bundle.writeFile(planName, bytesOf(planned->summary));
+}
+
+/// Names that __builtin_cpu_supports knows.
+std::vector<std::string> requiredFeatures(const CpuTarget &target) {
+  std::vector<std::string> features = {"avx2", "fma", "bmi", "bmi2"};
+  if (target.level >= CpuLevel::avx512)
+    features.insert(features.end(), {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"});
+  if (target.level >= CpuLevel::avx512bf16)
+    features.push_back("avx512bf16");
+  return features;
+}
+
+} // namespace
+
+LogicalResult spillway::compileModel(const CompileOptions &options, MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = importOnnx(options.model, context);
+  if (!module || failed(dump(*module, "onnx", options.dumpFolder)) ||
+      failed(run(*module,
+                 [&](OpPassManager &passes) { buildOperationPipeline(passes, options.dims); })) ||
+      failed(dump(*module, "operations", options.dumpFolder)) ||
+      failed(run(*module, buildKernelPipeline)) ||
+      failed(dump(*module, "kernels", options.dumpFolder)))
+    return failure();
+
+  FailureOr<BundleWriter> bundle = BundleWriter::create(options.output, module->getLoc());
+  if (failed(bundle) ||
+      failed(compileKernels(*module, options.target, (bundle->folder() / kernelsName).string())) ||
+      failed(run(*module,
+                 [](OpPassManager &passes) { passes.addPass(createNNDropBodiesPass()); })) ||
+      failed(dump(*module, "program", options.dumpFolder)) ||
+      failed(writeProgram(*module, *bundle)) ||
+      failed(writePlan(*module, options.plan, *bundle)) ||
+      failed(dump(*module, "rt", options.dumpFolder)) || failed(bundle->writeStates(*module)))
+    return failure();
+  Manifest manifest{.producer = "spillway",
+                    .model = options.model,
+                    .features = requiredFeatures(options.target),
+                    .threads = static_cast<uint32_t>(options.plan.threads)};
+  return bundle->commit(manifest);
+}
+
+LogicalResult spillway::replanBundle(const std::string &path, const std::string &output,
+                                     const PlanOptions &plan, MLIRContext &context) {
+  Location location = NameLoc::get(StringAttr::get(&context, path));
+  Result<Bundle> old = Bundle::open(path);
+  if (!old.ok())
+    return emitError(location) << old.error().message;
+  std::filesystem::path folder = old->folder();
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>((folder / programName).string(), &context);
+  if (!module)
+    return emitError(location) << "has no program to plan";
+  FailureOr<BundleWriter> bundle = BundleWriter::create(output, location);
+  if (failed(bundle))
+    return failure();
+  for (std::string_view name : {kernelsName, programName, storeDataName, storeIndexName})
+    if (failed(bundle->shareFile(folder / name)))
+      return failure();
+  if (failed(writePlan(*module, plan, *bundle)))
+    return failure();
+  Manifest manifest = old->manifest();
+  manifest.threads = static_cast<uint32_t>(plan.threads);
+  return bundle->commit(manifest);
+}

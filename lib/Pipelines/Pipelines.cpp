@@ -1,0 +1,28 @@
+#include "spillway/Pipelines/Pipelines.h"
+
+#include "spillway/Conversion/OnnxToNN/Passes.h"
+#include "spillway/Transforms/Passes.h"
+#include "spillway/Transforms/Zero/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace spillway;
+
+void spillway::buildOperationPipeline(OpPassManager &passes, const std::vector<std::string> &dims) {
+  ConvertOnnxToNNPassOptions conversion;
+  conversion.dims.assign(dims.begin(), dims.end());
+  passes.addPass(createConvertOnnxToNNPass(conversion));
+  // Chains are recognised in canonical form, where equal ones are one.
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addNestedPass<func::FuncOp>(createNNFuseAttentionPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+void spillway::buildKernelPipeline(OpPassManager &passes) {
+  passes.addPass(createNNAssignLayoutsPass());
+  passes.addPass(createNNFormKernelsPass());
+  passes.addPass(zero::createZeroOutlineConstantsPass());
+}

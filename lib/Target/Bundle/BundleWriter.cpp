@@ -1,0 +1,148 @@
+#include "spillway/Target/Bundle/BundleWriter.h"
+
+#include "spillway/Target/Bundle/StateSource.h"
+
+#include "runtime/base/File.h"
+#include "runtime/device/KernelAbi.h"
+#include "runtime/io/Engine.h"
+#include "runtime/state/StoreWriter.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <unistd.h>
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+LogicalResult diagnose(Location location, const Status &status) {
+  if (status.ok())
+    return success();
+  return emitError(location) << status.error().message;
+}
+
+DataType dataType(Type element) {
+  if (element.isF32())
+    return DataType::f32;
+  if (element.isF64())
+    return DataType::f64;
+  if (element.isF16())
+    return DataType::f16;
+  if (element.isBF16())
+    return DataType::bf16;
+  switch (element.getIntOrFloatBitWidth()) {
+  case 1:
+    return DataType::boolean;
+  case 8:
+    return DataType::i8;
+  case 16:
+    return DataType::i16;
+  case 32:
+    return DataType::i32;
+  default:
+    return DataType::i64;
+  }
+}
+
+NewState newState(zero::StateOp state) {
+  RankedTensorType type = state.getTensorType();
+  NewState result;
+  result.type.name = state.getName().str();
+  result.type.dataType = dataType(type.getElementType());
+  result.type.shape.assign(type.getShape().begin(), type.getShape().end());
+  if (auto layout = state.getLayoutAttr()) {
+    result.type.layout = Layout::panels;
+    result.type.panelDim = layout.getDim();
+    result.type.panelWidth = panelWidth;
+  }
+  if (state.getChunkUnits() < state.getUnitCount())
+    result.chunkBytes = state.getChunkUnits() * state.getUnitBytes();
+  return result;
+}
+
+} // namespace
+
+FailureOr<BundleWriter> BundleWriter::create(const std::filesystem::path &path, Location location) {
+  std::error_code code;
+  if (std::filesystem::exists(path, code) && !std::filesystem::exists(path / manifestName, code))
+    return emitError(location) << "'" << path.string() << "' exists and is no bundle; it is not replaced";
+  std::filesystem::path folder = path;
+  folder += ".partial-" + std::to_string(::getpid());
+  std::filesystem::remove_all(folder, code);
+  if (!std::filesystem::create_directories(folder, code))
+    return emitError(location) << "cannot create '" << folder.string() << "': " << code.message();
+  return BundleWriter(path, folder, location);
+}
+
+BundleWriter::BundleWriter(std::filesystem::path path, std::filesystem::path folder,
+                           Location location)
+    : path_(std::move(path)), folder_(std::move(folder)), location_(location) {}
+
+BundleWriter::BundleWriter(BundleWriter &&other)
+    : path_(std::move(other.path_)), folder_(std::exchange(other.folder_, {})),
+      location_(other.location_) {}
+
+BundleWriter::~BundleWriter() {
+  std::error_code ignored;
+  if (!folder_.empty())
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+LogicalResult BundleWriter::writeStates(ModuleOp module) {
+  SmallVector<zero::StateOp> states(module.getOps<zero::StateOp>());
+  std::vector<NewState> descriptions;
+  for (zero::StateOp state : states)
+    descriptions.push_back(newState(state));
+
+  std::unique_ptr<StateSource> source;
+  std::optional<size_t> open;
+  ReadCanonical read = [&](size_t index, uint64_t offset, std::span<std::byte> target) -> Status {
+    if (open != index) {
+      FailureOr<std::unique_ptr<StateSource>> opened = StateSource::open(states[index]);
+      if (failed(opened))
+        return machineError("state '{}' cannot be read", states[index].getName().str());
+      source = std::move(*opened);
+      open = index;
+    }
+    char *bytes = reinterpret_cast<char *>(target.data());
+    if (failed(source->read(offset, {bytes, target.size()})))
+      return machineError("state '{}' cannot be read", states[index].getName().str());
+    return {};
+  };
+  Result<std::unique_ptr<io::Engine>> engine = io::makeEngine(io::EngineKind::automatic);
+  if (!engine.ok())
+    return diagnose(location_, engine.error());
+  return diagnose(location_, writeStore(folder_, **engine, descriptions, read));
+}
+
+LogicalResult BundleWriter::writeFile(StringRef name, ArrayRef<uint8_t> bytes) {
+  return diagnose(location_, writeFileAtomically(folder_ / name.str(),
+                                                 std::as_bytes(std::span(bytes.data(), bytes.size()))));
+}
+
+LogicalResult BundleWriter::shareFile(const std::filesystem::path &file) {
+  std::error_code code;
+  std::filesystem::path target = folder_ / file.filename();
+  std::filesystem::create_hard_link(file, target, code);
+  if (code) {
+    code.clear();
+    std::filesystem::copy_file(file, target, code);
+  }
+  if (code)
+    return emitError(location_) << "cannot copy '" << file.string() << "': " << code.message();
+  return success();
+}
+
+LogicalResult BundleWriter::commit(const Manifest &manifest) {
+  if (failed(diagnose(location_, writeManifest(folder_, manifest))))
+    return failure();
+  std::error_code code;
+  std::filesystem::remove_all(path_, code);
+  std::filesystem::rename(folder_, path_, code);
+  if (code)
+    return emitError(location_) << "cannot move the bundle to '" << path_.string()
+                                << "': " << code.message();
+  folder_.clear();
+  return success();
+}

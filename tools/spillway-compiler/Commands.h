@@ -1,0 +1,41 @@
+// The subcommands that need the compiler.
+#pragma once
+
+#include "runtime/base/Status.h"
+
+#include "spillway/Pipelines/Compile.h"
+
+#include <memory>
+
+namespace CLI {
+class App;
+}
+
+namespace spillway {
+
+/// What the options of a compilation are typed as; see addCompileOptions.
+struct CompileFlags {
+  std::vector<std::string> dims;
+  std::string memory, tiers, target, machine, dumpFolder;
+  std::vector<std::string> tiles;
+  unsigned threads = 0;
+};
+
+/// Options that say what to plan for.
+void addPlanOptions(CLI::App &command, CompileFlags &flags);
+/// Those, and the ones that every subcommand that compiles has.
+void addCompileOptions(CLI::App &command, CompileFlags &flags);
+
+/// The same as values; a user error for what does not parse or contradicts itself.
+Result<CompileOptions> parseCompileFlags(const CompileFlags &flags);
+
+/// Each adds its subcommand, whose result is stored in `status` when it is called.
+void addCompileCommand(CLI::App &app, Status &status);
+void addReplanCommand(CLI::App &app, Status &status);
+void addVerifyCommand(CLI::App &app, Status &status);
+
+/// A context with all dialects, whose diagnostics go to standard error as
+/// `spillway: error: <where>: <what>`, or into `errors` where given.
+std::unique_ptr<mlir::MLIRContext> makeContext(std::string *errors = nullptr);
+
+} // namespace spillway

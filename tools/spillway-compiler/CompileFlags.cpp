@@ -1,0 +1,90 @@
+#include "tools/spillway-compiler/Commands.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/Size.h"
+
+#include <CLI/CLI.hpp>
+
+#include <thread>
+
+using namespace spillway;
+
+namespace {
+
+unsigned defaultThreads() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+/// device=64MiB,host=256MiB.
+Result<PlanOptions::Tiers> parseTiers(const std::string &text) {
+  PlanOptions::Tiers tiers;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    std::string part = text.substr(begin, end - begin);
+    size_t equals = part.find('=');
+    std::string name = part.substr(0, equals);
+    if (equals == std::string::npos || (name != "device" && name != "host"))
+      return userError("--tiers '{}': expected device=SIZE,host=SIZE", text);
+    SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(part.substr(equals + 1)));
+    (name == "device" ? tiers.device : tiers.host) = bytes;
+    begin = end + 1;
+  }
+  if (!tiers.device || !tiers.host)
+    return userError("--tiers '{}': needs both device and host", text);
+  return tiers;
+}
+
+} // namespace
+
+void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
+  CLI::Option *memory = command.add_option(
+      "--memory", flags.memory,
+      "Memory that a run may use, e.g. 256MiB (default: all weights stay in memory)");
+  command.add_option("--tiers", flags.tiers, "Two memories instead of one: device=SIZE,host=SIZE")
+      ->excludes(memory);
+  command.add_option("--tile", flags.tiles,
+                     "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights");
+  command.add_option("--threads", flags.threads,
+                     "Threads that compute (default: all processors)");
+  command.add_option("--machine", flags.machine, "Machine to plan for, a JSON file");
+}
+
+void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
+  addPlanOptions(command, flags);
+  command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)");
+  command.add_option("--cpu-level", flags.target,
+                     "Instructions that kernels may use: avx2, avx512, avx512bf16 "
+                     "(default: those of this machine)");
+  command.add_option("--dump-mlir", flags.dumpFolder,
+                     "Existing folder that receives the model in each form");
+}
+
+Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
+  CompileOptions options;
+  options.dims = flags.dims;
+  options.dumpFolder = flags.dumpFolder;
+  options.plan.tiles = flags.tiles;
+  options.plan.threads = flags.threads ? flags.threads : defaultThreads();
+  // More than any machine has: everything stays resident.
+  options.plan.memory = uint64_t(1) << 46;
+  if (!flags.memory.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(options.plan.memory, parseSize(flags.memory));
+  }
+  if (!flags.tiers.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(options.plan.tiers, parseTiers(flags.tiers));
+  }
+  if (!flags.machine.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> text, readFile(flags.machine, 1 << 20));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        options.plan.machine,
+        plan::Machine::parse({reinterpret_cast<const char *>(text.data()), text.size()}));
+  }
+  std::optional<CpuLevel> level =
+      flags.target.empty() ? hostCpuLevel() : cpuLevelFromName(flags.target);
+  if (!level && flags.target.empty())
+    return userError("this processor lacks AVX2, which kernels need at least; give "
+                     "--cpu-level to compile for another machine");
+  if (!level)
+    return userError("--cpu-level '{}': expected avx2, avx512 or avx512bf16", flags.target);
+  options.target.level = *level;
+  return options;
+}

@@ -1,0 +1,66 @@
+#include "tools/spillway-compiler/Commands.h"
+
+#include "spillway/Pipelines/Registration.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+/// Errors past this many are counted, not printed.
+constexpr unsigned maxErrors = 20;
+
+/// The ONNX name that a location stands for, if any.
+std::string describe(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    return fused.getLocations().empty() ? "" : describe(fused.getLocations().front());
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return describe(call.getCallee());
+  return "";
+}
+
+StringRef severity(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Note:
+    return "note";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  return "error";
+}
+
+} // namespace
+
+std::unique_ptr<MLIRContext> spillway::makeContext(std::string *errors) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry);
+  context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false);
+  context->getDiagEngine().registerHandler(
+      [errors, count = 0u](Diagnostic &diagnostic) mutable {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error && ++count > maxErrors)
+          return success();
+        std::string place = describe(diagnostic.getLocation());
+        std::string text = ("spillway: " + severity(diagnostic.getSeverity()) + ": " +
+                            (place.empty() ? "" : place + ": ") + diagnostic.str())
+                               .str();
+        for (Diagnostic &note : diagnostic.getNotes())
+          text += "\n  note: " + note.str();
+        if (errors)
+          *errors += text + "\n";
+        else
+          llvm::errs() << text << "\n";
+        return success();
+      });
+  return context;
+}

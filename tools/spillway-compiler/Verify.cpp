@@ -1,0 +1,237 @@
+// Compiles models, runs them on stored inputs, and compares with stored outputs: the
+// layout of the ONNX backend tests.
+
+#include "tools/spillway-compiler/Commands.h"
+
+#include "dialects/Onnx/Onnx.h"
+#include "spillway/Import/Import.h"
+
+#include "runtime/base/SmallFloat.h"
+#include "runtime/io/TensorProto.h"
+#include "runtime/session/Session.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <unistd.h>
+
+using namespace spillway;
+
+namespace {
+
+struct Flags {
+  CompileFlags compile;
+  std::vector<std::string> folders;
+  double atol = 1e-7, rtol = 1e-3;
+  std::string engine = "auto";
+};
+
+using Files = std::vector<HostTensor>;
+
+/// PREFIX_0.pb, PREFIX_1.pb, ... of a data set.
+Result<Files> readTensors(const std::filesystem::path &folder, const std::string &prefix) {
+  Files tensors;
+  while (true) {
+    std::filesystem::path path = folder / fmt::format("{}_{}.pb", prefix, tensors.size());
+    std::error_code code;
+    if (!std::filesystem::exists(path, code))
+      return tensors;
+    SPILLWAY_ASSIGN_OR_RETURN(HostTensor tensor, readTensorProto(path));
+    tensors.push_back(std::move(tensor));
+  }
+}
+
+/// NAME=SIZE of each dimension that the model leaves open, from the inputs' shapes.
+Result<std::vector<std::string>> dimsFromData(mlir::ModuleOp module, const Files &inputs) {
+  onnx::GraphOp graph = *module.getOps<onnx::GraphOp>().begin();
+  if (graph.getInputs().size() != inputs.size())
+    return userError("the model has {} inputs, the data set {}", graph.getInputs().size(),
+                     inputs.size());
+  std::map<std::string, int64_t> sizes;
+  for (auto [i, argument] : llvm::enumerate(graph.getBody().getArguments())) {
+    auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
+    auto names = mlir::cast<mlir::ArrayAttr>(graph.getDims()[i]);
+    std::string input = mlir::cast<mlir::StringAttr>(graph.getInputs()[i]).str();
+    if (type.getRank() != static_cast<int64_t>(inputs[i].shape.size()))
+      return userError("input '{}' has rank {}, its data {}", input, type.getRank(),
+                       inputs[i].shape.size());
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d))
+        continue;
+      std::string name = mlir::cast<mlir::StringAttr>(names[d]).str();
+      if (name.empty())
+        name = fmt::format("{}.{}", input, d);
+      auto [known, isNew] = sizes.emplace(name, inputs[i].shape[d]);
+      if (!isNew && known->second != inputs[i].shape[d])
+        return userError("the data gives dimension '{}' the sizes {} and {}", name, known->second,
+                         inputs[i].shape[d]);
+    }
+  }
+  std::vector<std::string> dims;
+  for (const auto &[name, size] : sizes)
+    dims.push_back(fmt::format("{}={}", name, size));
+  return dims;
+}
+
+template <typename T> T load(const std::byte *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+/// A float element as a double, or nothing for other types.
+std::optional<double> floatElement(DataType type, const std::byte *bytes) {
+  switch (type) {
+  case DataType::f32:
+    return load<float>(bytes);
+  case DataType::f64:
+    return load<double>(bytes);
+  case DataType::f16:
+    return halfToFloat(load<uint16_t>(bytes));
+  case DataType::bf16:
+    return bfloat16ToFloat(load<uint16_t>(bytes));
+  default:
+    return std::nullopt;
+  }
+}
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+/// Floats within atol + rtol * |expected|, where NaN equals NaN and an infinity
+/// itself; others bit by bit.
+Status compare(const Binding &output, std::span<const std::byte> actual, const HostTensor &expected,
+               double atol, double rtol) {
+  if (output.dataType != expected.type || output.shape != expected.shape)
+    return userError("output '{}' is {}{}, expected {}{}", output.name, name(output.dataType),
+                     shapeText(output.shape), name(expected.type), shapeText(expected.shape));
+  uint64_t width = byteWidth(expected.type), count = expected.bytes.size() / width;
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::byte *a = actual.data() + i * width, *b = expected.bytes.data() + i * width;
+    std::optional<double> x = floatElement(expected.type, a), y = floatElement(expected.type, b);
+    if (!x) {
+      if (std::memcmp(a, b, width) != 0)
+        return userError("output '{}' differs at element {}", output.name, i);
+      continue;
+    }
+    if (*x == *y || (std::isnan(*x) && std::isnan(*y)))
+      continue;
+    if (!(std::abs(*x - *y) <= atol + rtol * std::abs(*y)))
+      return userError("output '{}' differs at element {}: {}, expected {}", output.name, i, *x, *y);
+  }
+  return {};
+}
+
+/// A folder that goes with the object.
+struct TemporaryFolder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() /
+                               fmt::format("spillway-verify-{}", ::getpid());
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+class Verify {
+public:
+  explicit Verify(const Flags &flags) : flags(flags) {}
+
+  Status run() {
+    for (const std::string &folder : flags.folders) {
+      Status status = verifyCase(folder);
+      ++(status.ok() ? passed : failed);
+      fmt::print("{} {}{}\n", status.ok() ? "PASS" : "FAIL", folder,
+                 status.ok() ? "" : ": " + status.error().message);
+      std::fflush(stdout);
+    }
+    fmt::print("{} passed, {} failed, 0 skipped\n", passed, failed);
+    if (failed)
+      return userError("{} of {} cases failed", failed, passed + failed);
+    return {};
+  }
+
+private:
+  Status verifyCase(const std::filesystem::path &folder) {
+    std::vector<std::filesystem::path> sets;
+    std::error_code code;
+    for (const auto &entry : std::filesystem::directory_iterator(folder, code))
+      if (entry.path().filename().string().starts_with("test_data_set_"))
+        sets.push_back(entry.path());
+    if (code)
+      return userError("cannot read the folder: {}", code.message());
+    std::sort(sets.begin(), sets.end());
+    if (sets.empty())
+      return userError("there is no test_data_set_* in it");
+    for (const std::filesystem::path &set : sets)
+      if (Status status = verifySet(folder / "model.onnx", set); !status.ok())
+        return std::move(status).error().in(set.filename().string());
+    return {};
+  }
+
+  Status verifySet(const std::filesystem::path &model, const std::filesystem::path &set) {
+    SPILLWAY_ASSIGN_OR_RETURN(Files inputs, readTensors(set, "input"));
+    SPILLWAY_ASSIGN_OR_RETURN(Files outputs, readTensors(set, "output"));
+    SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
+    std::string errors;
+    std::unique_ptr<mlir::MLIRContext> context = makeContext(&errors);
+    mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(model.string(), *context);
+    if (!module)
+      return userError("{}", errors);
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::string> dims, dimsFromData(*module, inputs));
+    options.dims.insert(options.dims.end(), dims.begin(), dims.end());
+    options.model = model.string();
+    options.output = (temporary.path / "model.spill").string();
+    if (mlir::failed(compileModel(options, *context)))
+      return userError("{}", errors);
+    return runAndCompare(options.output, inputs, outputs);
+  }
+
+  Status runAndCompare(const std::filesystem::path &bundle, const Files &inputs,
+                       const Files &outputs) {
+    SessionOptions options;
+    options.engine = *io::engineKindFromName(flags.engine);
+    SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::open(bundle, options));
+    const Program &program = session->program();
+    for (auto [binding, tensor] : llvm::zip_equal(program.inputs, inputs)) {
+      if (binding.dataType != tensor.type || binding.shape != tensor.shape)
+        return userError("input '{}' is {}{}, its data {}{}", binding.name, name(binding.dataType),
+                         shapeText(binding.shape), name(tensor.type), shapeText(tensor.shape));
+      std::span<std::byte> bytes = session->bytes(binding);
+      if (!bytes.empty())
+        std::memcpy(bytes.data(), tensor.bytes.data(), bytes.size());
+    }
+    SPILLWAY_RETURN_IF_ERROR(session->executor().runPrologue());
+    SPILLWAY_RETURN_IF_ERROR(session->executor().runStep());
+    if (program.outputs.size() != outputs.size())
+      return userError("the model has {} outputs, the data set {}", program.outputs.size(),
+                       outputs.size());
+    for (auto [binding, tensor] : llvm::zip_equal(program.outputs, outputs))
+      SPILLWAY_RETURN_IF_ERROR(
+          compare(binding, session->bytes(binding), tensor, flags.atol, flags.rtol));
+    return {};
+  }
+
+  const Flags &flags;
+  TemporaryFolder temporary;
+  unsigned passed = 0, failed = 0;
+};
+
+} // namespace
+
+void spillway::addVerifyCommand(CLI::App &app, Status &status) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App *command = app.add_subcommand(
+      "verify", "Compiles DIR/model.onnx, runs it on DIR/test_data_set_*, compares");
+  command->add_option("folders", flags->folders, "Folders in the layout of the ONNX backend tests")
+      ->required();
+  command->add_option("--atol", flags->atol, "Absolute tolerance")->capture_default_str();
+  command->add_option("--rtol", flags->rtol, "Relative tolerance")->capture_default_str();
+  command->add_option("--io", flags->engine, "Storage engine")
+      ->check(CLI::IsMember({"auto", "uring", "pread"}));
+  addCompileOptions(*command, flags->compile);
+  command->callback([flags, &status] { status = Verify(*flags).run(); });
+}

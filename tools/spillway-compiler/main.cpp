@@ -1,0 +1,29 @@
+// The subcommands of `spillway` that need the compiler. Started by the driver, which
+// hands over its own arguments.
+
+#include "tools/spillway-compiler/Commands.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace spillway;
+
+int main(int argc, char **argv) {
+  CLI::App app("Compiles ONNX models that do not fit in memory.", "spillway");
+  app.require_subcommand(1);
+  Status status;
+  addCompileCommand(app, status);
+  addReplanCommand(app, status);
+  addVerifyCommand(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    fmt::print(stderr, "spillway: error: {}\n", error.what());
+    return static_cast<int>(ErrorKind::user);
+  }
+  if (status.ok())
+    return 0;
+  fmt::print(stderr, "spillway: error: {}\n", status.error().message);
+  return static_cast<int>(status.error().kind);
+}
