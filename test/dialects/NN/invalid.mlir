@@ -1,0 +1,615 @@
+// RUN: spillway-opt %s --split-input-file --verify-diagnostics
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: 'tensor<2x3xf32>' and 'tensor<5xf32>' differ}}
+  %0 = nn.reshape %a : tensor<2x3xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: 'tensor<2x3xf32>' and 'tensor<6xi32>' differ}}
+  %0 = nn.reshape %a : tensor<2x3xf32> -> tensor<6xi32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dims must be one strictly ascending}}
+  %0 = nn.broadcast %a dims [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dims must be one strictly ascending}}
+  %0 = nn.broadcast %a dims [0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dims must be one strictly ascending}}
+  %0 = nn.broadcast %a dims [0, 2] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: operand dimension 1 has size 3, neither 1 nor 4}}
+  %0 = nn.broadcast %a dims [0, 1] : tensor<2x3xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C3: element types differ}}
+  %0 = nn.broadcast %a dims [0, 1] : tensor<2x3xf32> -> tensor<2x3xf16>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: perm is not a permutation of 2 dimensions}}
+  %0 = nn.transpose %a perm [0, 0] : tensor<2x3xf32> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: the result must be 'tensor<3x2xf32>'}}
+  %0 = nn.transpose %a perm [1, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: ranks, offsets, strides or element types}}
+  %0 = nn.slice %a offsets [0] strides [1, 1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: stride 0 along dimension 1}}
+  %0 = nn.slice %a offsets [0, 0] strides [1, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C3: elements 1 to 3 of dimension 1 do not lie inside its size 3}}
+  %0 = nn.slice %a offsets [0, 1] strides [1, 1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C3: elements 1 to -1 of dimension 1}}
+  %0 = nn.slice %a offsets [0, 1] strides [1, -1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{C1: needs an operand}}
+  %0 = nn.concat dim 0 : () -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
+  %0 = nn.concat %a dim 2 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: operand 'tensor<2x3xf32>' differs in rank or element type}}
+  %0 = nn.concat %a dim 0 : (tensor<2x3xf32>) -> tensor<2x3xf16>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: operand 'tensor<2x3xf32>' does not fit 'tensor<2x4xf32>' along dimension 1}}
+  %0 = nn.concat %a dim 0 : (tensor<2x3xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: sizes along dimension 0 add up to 4, not 5}}
+  %0 = nn.concat %a, %a dim 0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<5x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: ranks, low or element types}}
+  %0 = nn.pad <edge> %a low [1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: a value is given exactly in the mode constant}}
+  %0 = nn.pad <constant> %a low [0, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %v: tensor<f32>) {
+  // expected-error@+1 {{C2: a value is given exactly in the mode constant}}
+  %0 = nn.pad <wrap> %a value %v : tensor<f32> low [0, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %v: tensor<f16>) {
+  // expected-error@+1 {{C2: the value must be a tensor of rank 0}}
+  %0 = nn.pad <constant> %a value %v : tensor<f16> low [0, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x0xf32>) {
+  // expected-error@+1 {{C3: nothing to repeat along dimension 1}}
+  %0 = nn.pad <reflect> %a low [0, 1] : tensor<2x0xf32> -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{C1: dim 1 lies outside rank 1}}
+  %0 = nn.iota dim 1 : tensor<3xi64>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{C2: an i1 cannot hold an index}}
+  %0 = nn.iota dim 0 : tensor<3xi1>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<4xi64>) {
+  // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
+  %0 = nn.gather %a[%i] dim 2 : tensor<2x3xf32>, tensor<4xi64> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<4xi64>) {
+  // expected-error@+1 {{C2: the result must be 'tensor<4x3xf32>'}}
+  %0 = nn.gather %a[%i] dim 0 : tensor<2x3xf32>, tensor<4xi64> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<1x1xi64>) {
+  // expected-error@+1 {{C1: dim -1 lies outside rank 2}}
+  %0 = nn.gather_elements %a[%i] dim -1 : tensor<2x3xf32>, tensor<1x1xi64> -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<1xi64>) {
+  // expected-error@+1 {{C1: data and indices differ in rank}}
+  %0 = nn.gather_elements %a[%i] dim 0 : tensor<2x3xf32>, tensor<1xi64> -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<1x1xi64>) {
+  // expected-error@+1 {{C2: the result must be 'tensor<1x1xf32>'}}
+  %0 = nn.gather_elements %a[%i] dim 0 : tensor<2x3xf32>, tensor<1x1xi64> -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<1x4xi64>) {
+  // expected-error@+1 {{C3: indices are larger than data along dimension 1}}
+  %0 = nn.gather_elements %a[%i] dim 0 : tensor<2x3xf32>, tensor<1x4xi64> -> tensor<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<2x1xi64>) {
+  // expected-error@+1 {{C1: batch_dims and the index tuples do not fit}}
+  %0 = nn.gather_nd %a[%i] batch_dims 2 : tensor<2x3xf32>, tensor<2x1xi64> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<1x3xi64>) {
+  // expected-error@+1 {{C1: batch_dims and the index tuples do not fit}}
+  %0 = nn.gather_nd %a[%i] batch_dims 0 : tensor<2x3xf32>, tensor<1x3xi64> -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<3x1xi64>) {
+  // expected-error@+1 {{C1: batch_dims and the index tuples do not fit}}
+  %0 = nn.gather_nd %a[%i] batch_dims 1 : tensor<2x3xf32>, tensor<3x1xi64> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<2x1xi64>) {
+  // expected-error@+1 {{C2: the result must be 'tensor<2xf32>'}}
+  %0 = nn.gather_nd %a[%i] batch_dims 1 : tensor<2x3xf32>, tensor<2x1xi64> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{C1: ranks must be at least 2}}
+  %0 = nn.matmul %a, %b : tensor<2x3xf32>, tensor<3xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4x2x3xf32>, %b: tensor<5x3x2xf32>) {
+  // expected-error@+1 {{C2: batch sizes differ}}
+  %0 = nn.matmul %a, %b : tensor<4x2x3xf32>, tensor<5x3x2xf32> -> tensor<4x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C3: sizes do not agree: k is 3 and 2}}
+  %0 = nn.matmul %a, %a : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C3: sizes do not agree: k is 3 and 3, the result 'tensor<2x3xf32>'}}
+  %0 = nn.matmul %a, %a transpose : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C4: element types do not agree}}
+  %0 = nn.matmul %a, %a transpose : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x2xf64>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dims must be strictly ascending and inside rank 2}}
+  %0 = nn.reduce <sum> %a dims [1, 0] : tensor<2x3xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dims must be strictly ascending and inside rank 2}}
+  %0 = nn.reduce <sum> %a dims [2] : tensor<2x3xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: the result must be 'tensor<2xf32>'}}
+  %0 = nn.reduce <sum> %a dims [1] : tensor<2x3xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xi32>) {
+  // expected-error@+1 {{C3: l2 needs floats}}
+  %0 = nn.reduce <l2> %a dims [1] : tensor<2x3xi32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
+  %0 = nn.softmax %a dim 2 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dim -1 lies outside rank 2}}
+  %0 = nn.log_softmax %a dim -1 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
+  %0 = nn.layer_norm %a scale %s : tensor<3xf32> dim 2 epsilon 1.0 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{C2: scale must be 'tensor<3xf32>', not 'tensor<2xf32>'}}
+  %0 = nn.layer_norm %a scale %s : tensor<2xf32> dim 1 epsilon 1.0 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<3xf32>, %b: tensor<3xf16>) {
+  // expected-error@+1 {{C2: bias must be 'tensor<3xf32>', not 'tensor<3xf16>'}}
+  %0 = nn.layer_norm %a scale %s : tensor<3xf32> bias %b : tensor<3xf16> dim 1 epsilon 1.0 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
+  %0 = nn.rms_norm %a scale %s : tensor<3xf32> dim 2 epsilon 1.0 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{C2: scale must be 'tensor<2x3xf32>'}}
+  %0 = nn.rms_norm %a scale %s : tensor<3xf32> dim 0 epsilon 1.0 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
+  %0 = nn.cumsum %a dim 2 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xi1>) {
+  // expected-error@+1 {{C2: elements must not be i1}}
+  %0 = nn.cumsum %a dim 0 : tensor<2xi1>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<4x5x8xf32>, %k: tensor<1x2x6x8xf32>, %v: tensor<1x2x6x3xf32>) {
+  // expected-error@+1 {{C1: ranks must be 4}}
+  %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<4x5x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x7x8xf32>, %v: tensor<1x2x6x3xf32>) {
+  // expected-error@+1 {{C1: sizes do not agree}}
+  %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<1x4x5x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x4x5x8xf32>, %k: tensor<1x3x6x8xf32>, %v: tensor<1x3x6x3xf32>) {
+  // expected-error@+1 {{C2: 4 query heads are no multiple of 3 key heads}}
+  %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<1x4x5x8xf32>, tensor<1x3x6x8xf32>, tensor<1x3x6x3xf32> -> tensor<1x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x6x8xf32>, %v: tensor<1x2x6x3xf32>, %m: tensor<1x2x5x6xf32>) {
+  // expected-error@+1 {{C3: mask 'tensor<1x2x5x6xf32>' does not fit the scores}}
+  %0 = nn.attention <nan> %q, %k, %v mask %m : tensor<1x2x5x6xf32> scale 1.0 : tensor<1x4x5x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x6x8xf32>, %v: tensor<1x2x6x3xf32>, %m: tensor<1x1x5x6xi64>) {
+  // expected-error@+1 {{C3: mask 'tensor<1x1x5x6xi64>' does not fit the scores}}
+  %0 = nn.attention <nan> %q, %k, %v mask %m : tensor<1x1x5x6xi64> scale 1.0 : tensor<1x4x5x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x6x8xf16>, %v: tensor<1x2x6x3xf32>) {
+  // expected-error@+1 {{C4: element types differ}}
+  %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<1x4x5x8xf32>, tensor<1x2x6x8xf16>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{C1: the body must end in a yield of the results' types}}
+nn.kernel @k(%x: tensor<2xf32>) -> tensor<3xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64} {
+  nn.yield %x : tensor<2xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C2: units must be at least 1 and scratch at least 0}}
+nn.kernel @k(%x: tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 0 : i64, scratch = 0 : i64} {
+  nn.yield %x : tensor<2xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C2: units must be at least 1 and scratch at least 0}}
+nn.kernel @k(%x: tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = -1 : i64} {
+  nn.yield %x : tensor<2xf32>
+}
+
+// -----
+
+zero.state @w "w" : tensor<2xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+// expected-error@+1 {{C3: the body holds an operation with side effects: zero.use}}
+nn.kernel @k() -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64} {
+  %0 = zero.use @w : tensor<2xf32>
+  nn.yield %0 : tensor<2xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C4: a kernel without a body needs a cost}}
+nn.kernel private @k(tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64}
+
+// -----
+
+// expected-error@+1 {{panels are cut along dimension 0 or 1, not 2}}
+#panels = #nn.panels<2>
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) {
+  // expected-error@+1 {{C1: no kernel @other}}
+  %0 = nn.call @other(%x, %w) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) {
+  // expected-error@+1 {{C1: operands or results do not fit @k}}
+  %0 = nn.call @k(%x) : (tensor<4x32xf32>) -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %t: tensor<32x32xf32>) {
+  // expected-error@+1 {{C1: operand 1 is 'tensor<32x32xf32>', @k takes 'tensor<32x40xf32>'}}
+  %0 = nn.call @k(%x, %t) : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %t: tensor<2x32xf32>, %y: tensor<4x40xf32>) {
+  // expected-error@+1 {{C1: operand 0 is 'tensor<2x32xf32>'}}
+  %0 = nn.call @k(%t, %w) units [0, 1] into (%y : tensor<4x40xf32>) : (tensor<2x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) {
+  // expected-error@+1 {{C2: into comes with a range of units}}
+  %0 = nn.call @k(%x, %w) into (%y : tensor<4x40xf32>) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) {
+  // expected-error@+1 {{C2: units must be [begin, end) with begin < end}}
+  %0 = nn.call @k(%x, %w) units [1, 1] into (%y : tensor<4x40xf32>) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) {
+  // expected-error@+1 {{C2: a range of units needs one into per result}}
+  %0 = nn.call @k(%x, %w) units [0, 1] : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x40xf32> -> tensor<4x40xf32>
+  nn.yield %0 : tensor<4x40xf32>
+}
+func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) {
+  // expected-error@+1 {{C2: units end at 4, the kernel has 3}}
+  %0 = nn.call @k(%x, %w) units [0, 4] into (%y : tensor<4x40xf32>) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
+  return
+}

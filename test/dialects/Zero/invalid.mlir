@@ -1,0 +1,202 @@
+// RUN: spillway-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{C1: the type must be a static tensor of integers or floats}}
+zero.state @w "w" : tensor<?xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+// expected-error@+1 {{C1: the type must be a static tensor of integers or floats}}
+zero.state @w "w" : f32 role(<parameter>) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+// expected-error@+1 {{C2: a panel layout needs rank 2, not 1}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) layout(<0>) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+// expected-error@+1 {{C3: a tile must have at least one unit}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) tile(0) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+// expected-error@+1 {{C3: home must have one tier, or one per tile (2), not 3}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) tile(2) home([#zero.tier<nvme>, #zero.tier<nvme>, #zero.tier<nvme>]) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+// expected-error@+1 {{C4: the source has 15 bytes, the tensor 16}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) source(#zero.file<"m.onnx", 0, 15>)
+
+// -----
+
+// expected-error@+1 {{C4: the splat must have the element type}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) source(#zero.splat<0.0 : f16>)
+
+// -----
+
+// expected-error@+1 {{C4: the elements must have the state's type}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) source(dense<0.0> : tensor<3xf32>)
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C1: no state @other}}
+  %0 = zero.use @other : tensor<32x40xf32>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C1: the result must be 'tensor<32x40xf32>'}}
+  %0 = zero.use @w : tensor<32x32xf32>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C1: the result must be 'tensor<32x8xf32>'}}
+  %0 = zero.use @w tile 1 : tensor<32x32xf32>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C2: no tile 2, @w has 2}}
+  %0 = zero.use @w tile 2 : tensor<32x8xf32>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f(%i: tensor<3xi64>) {
+  // expected-error@+1 {{C1: no state @other}}
+  %0 = zero.lookup @other[%i] : tensor<3xi64> -> tensor<3x40xf32>
+  return
+}
+
+// -----
+
+zero.state @s "s" : tensor<f32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+func.func @f(%i: tensor<3xi64>) {
+  // expected-error@+1 {{C1: the state has no rows}}
+  %0 = zero.lookup @s[%i] : tensor<3xi64> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f(%i: tensor<3xi64>) {
+  // expected-error@+1 {{C2: the result must be 'tensor<3x40xf32>'}}
+  %0 = zero.lookup @w[%i] : tensor<3xi64> -> tensor<3x32xf32>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C1: the handle must hold 'tensor<32x32xf32>' in device}}
+  %0 = zero.fetch @w tile 0 to <device> : <tensor<32x32xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C1: the handle must hold 'tensor<32x8xf32>' in host}}
+  %0 = zero.fetch @w tile 1 to <host> : <tensor<32x32xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C2: no tile 2, @w has 2}}
+  %0 = zero.fetch @w tile 2 to <host> : <tensor<32x8xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C2: from nvme a tile cannot be fetched to nvme}}
+  %0 = zero.fetch @w tile 0 to <nvme> : <tensor<32x32xf32>, nvme>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C2: from host a tile cannot be fetched to device}}
+  %0 = zero.fetch @w tile 1 to <device> : <tensor<32x8xf32>, device>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w tile 0 to <host> : <tensor<32x32xf32>, host>
+  // expected-error@+1 {{C1: cannot move}}
+  %0 = zero.move %h to <host> : <tensor<32x32xf32>, host> -> <tensor<32x32xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w tile 0 to <host> : <tensor<32x32xf32>, host>
+  // expected-error@+1 {{C1: cannot move}}
+  %0 = zero.move %h to <nvme> : <tensor<32x32xf32>, host> -> <tensor<32x32xf32>, nvme>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w tile 0 to <host> : <tensor<32x32xf32>, host>
+  // expected-error@+1 {{C1: cannot move}}
+  %0 = zero.move %h to <device> : <tensor<32x32xf32>, host> -> <tensor<32x8xf32>, device>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>])
+  source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w tile 0 to <host> : <tensor<32x32xf32>, host>
+  // expected-error@+1 {{C1: the handle holds 'tensor<32x32xf32>'}}
+  %0 = zero.view %h : <tensor<32x32xf32>, host> -> tensor<32x8xf32>
+  return
+}
