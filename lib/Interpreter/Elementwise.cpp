@@ -177,27 +177,24 @@ TensorValue select(const TensorValue &condition, const TensorValue &whenTrue,
   return result;
 }
 
-FailureOr<TensorValue> divide(const Elementwise &work, Operation *op, std::string &reason) {
-  if (llvm::is_contained(loadUnsigned(work.operand(1)), 0u)) {
-    reason = "integer division by zero";
-    return failure();
-  }
-  // The lowest number divided by -1 wraps around to itself.
-  return TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
-      .Case([&](arith::DivSIOp) {
-        return work.integers([](int64_t a, int64_t b) {
-          return b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b;
-        });
-      })
-      .Case([&](arith::RemSIOp) {
-        return work.integers([](int64_t a, int64_t b) { return b == -1 ? 0 : a % b; });
-      })
-      .Case([&](arith::DivUIOp) {
-        return work.unsignedIntegers([](uint64_t a, uint64_t b) { return a / b; });
-      })
-      .Case([&](arith::RemUIOp) {
-        return work.unsignedIntegers([](uint64_t a, uint64_t b) { return a % b; });
-      });
+/// Quotient and remainder by zero are zero; the lowest number divided by -1 wraps
+/// around to itself.
+TensorValue divide(const Elementwise &work, Operation *op) {
+  auto signedOf = [&](auto function) {
+    return work.integers([=](int64_t a, int64_t b) { return b == 0 ? 0 : function(a, b); });
+  };
+  auto unsignedOf = [&](auto function) {
+    return work.unsignedIntegers([=](uint64_t a, uint64_t b) { return b == 0 ? 0 : function(a, b); });
+  };
+  if (isa<arith::DivSIOp>(op))
+    return signedOf([](int64_t a, int64_t b) {
+      return b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b;
+    });
+  if (isa<arith::RemSIOp>(op))
+    return signedOf([](int64_t a, int64_t b) { return b == -1 ? 0 : a % b; });
+  if (isa<arith::DivUIOp>(op))
+    return unsignedOf([](uint64_t a, uint64_t b) { return a / b; });
+  return unsignedOf([](uint64_t a, uint64_t b) { return a % b; });
 }
 
 FailureOr<TensorValue> shift(const Elementwise &work, Operation *op, std::string &reason) {
@@ -303,7 +300,7 @@ void dispatchIntegers(Dispatch &dispatch, const Elementwise &work, std::string &
         return work.unsignedIntegers([](uint64_t a, uint64_t b) { return a * b; });
       })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
-          [&](Operation *op) { return divide(work, op, reason); })
+          [&](Operation *op) { return divide(work, op); })
       .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(
           [&](Operation *op) { return shift(work, op, reason); })
       .Case([&](arith::MaxSIOp) {

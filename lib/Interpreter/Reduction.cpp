@@ -15,22 +15,28 @@ using namespace spillway::nn;
 
 namespace {
 
-/// How the elements of a row combine: in virtual lanes along the last dimension,
-/// ascending along others.
-enum class Order { lanes, ascending };
+/// How the elements of a row combine: ascending; or, along the last dimension, in virtual
+/// lanes (index mod 16 in the part of the row whose dimensions are the operand's last
+/// ones).
+struct Order {
+  /// Elements of that part; 0 for ascending.
+  int64_t inner = 0;
+};
 
 /// Starts from `identity`; each element goes in through `take`, lanes meet in `merge`.
 template <typename T, typename Take, typename Merge>
 T combine(ArrayRef<T> row, Order order, T identity, Take take, Merge merge) {
-  if (order == Order::ascending) {
+  if (order.inner == 0) {
     for (T element : row)
       identity = take(identity, element);
     return identity;
   }
   std::array<T, reductionLanes> lanes;
   lanes.fill(identity);
-  for (auto [i, element] : llvm::enumerate(row))
-    lanes[i % reductionLanes] = take(lanes[i % reductionLanes], element);
+  for (auto [i, element] : llvm::enumerate(row)) {
+    T &lane = lanes[i % order.inner % reductionLanes];
+    lane = take(lane, element);
+  }
   for (int64_t half = reductionLanes / 2; half > 0; half /= 2)
     for (int64_t lane = 0; lane < half; ++lane)
       lanes[lane] = merge(lanes[lane], lanes[lane + half]);
@@ -96,7 +102,7 @@ template <typename T> T reduceFloats(ReductionKind kind, ArrayRef<T> row, Order 
 /// Of integers of `width` bits; exact up to the wrap-around, so the order is free.
 int64_t reduceIntegers(ReductionKind kind, ArrayRef<int64_t> row, unsigned width) {
   auto fold = [&](int64_t identity, auto take) {
-    return combine(row, Order::ascending, identity, take, take);
+    return combine(row, Order(), identity, take, take);
   };
   auto larger = [](int64_t a, int64_t b) { return std::max(a, b); };
   auto smaller = [](int64_t a, int64_t b) { return std::min(a, b); };
@@ -150,13 +156,19 @@ void forEachRow(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims, const std::vect
   }
 }
 
-Order orderOf(ArrayRef<int64_t> dims, int64_t rank) {
-  return llvm::is_contained(dims, rank - 1) ? Order::lanes : Order::ascending;
+Order orderOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  auto rank = static_cast<int64_t>(shape.size());
+  if (!llvm::is_contained(dims, rank - 1))
+    return {};
+  Order order{1};
+  for (int64_t d = rank - 1; d >= 0 && llvm::is_contained(dims, d); --d)
+    order.inner *= shape[d];
+  return order;
 }
 
 template <typename T> TensorValue reduce(ReduceOp op, const TensorValue &operand) {
   auto type = cast<RankedTensorType>(op.getType());
-  Order order = orderOf(op.getDims(), operand.getType().getRank());
+  Order order = orderOf(operand.getShape(), op.getDims());
   std::vector<T> results;
   results.reserve(type.getNumElements());
   if constexpr (std::is_same_v<T, int64_t>) {
@@ -185,7 +197,7 @@ template <typename T> TensorValue reduce(ReduceOp op, const TensorValue &operand
 template <typename T, typename Compute>
 TensorValue mapRows(const TensorValue &operand, ArrayRef<int64_t> dims, Compute compute) {
   std::vector<T> results(operand.getNumElements());
-  Order order = orderOf(dims, operand.getType().getRank());
+  Order order = orderOf(operand.getShape(), dims);
   std::vector<T> result;
   forEachRow(operand.getShape(), dims, loadFloats<T>(operand),
              [&](ArrayRef<T> row, int64_t start, ArrayRef<int64_t> positions) {
@@ -222,7 +234,7 @@ SmallVector<int64_t> dimsFrom(int64_t dim, const TensorValue &operand) {
 
 template <typename T> TensorValue layerNorm(LayerNormOp op, ArrayRef<TensorValue> operands) {
   std::vector<T> scale = loadFloats<T>(operands[1]);
-  std::vector<T> bias = op.getBias() ? loadFloats<T>(operands[2]) : std::vector<T>(scale.size());
+  std::vector<T> bias = op.getBias() ? loadFloats<T>(operands[2]) : std::vector<T>();
   T epsilon = op.getEpsilon().convertToFloat();
   return mapRows<T>(operands[0], dimsFrom(op.getDim(), operands[0]),
                     [&](ArrayRef<T> row, Order order, MutableArrayRef<T> result) {
@@ -231,8 +243,11 @@ template <typename T> TensorValue layerNorm(LayerNormOp op, ArrayRef<TensorValue
                       llvm::transform(row, result.begin(), [&](T x) { return x - mean; });
                       T variance = sumOfSquares(ArrayRef<T>(result), order) / size;
                       T inverse = 1 / std::sqrt(variance + epsilon);
-                      for (auto [i, value] : llvm::enumerate(result))
-                        value = value * inverse * scale[i] + bias[i];
+                      for (auto [i, value] : llvm::enumerate(result)) {
+                        value = value * inverse * scale[i];
+                        if (!bias.empty())
+                          value += bias[i];
+                      }
                     });
 }
 

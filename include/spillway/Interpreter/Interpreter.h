@@ -5,13 +5,13 @@
 // - Bit-exact: movement, integers, comparisons, casts; + - * / sqrt, fma, rounding
 //   functions, computed in f32 (f64 for f64) and rounded once to the element type;
 //   nn.matmul (one chain of fused multiply-adds in ascending k); nn.reduce sum,
-//   mean, prod, max, min, sum_square, l1, l2 and nn.cumsum, in the order the
+//   mean, prod, max, min, sum_square, l1, l2, the norms and nn.cumsum, in the order the
 //   operation states (16 virtual lanes and a tree of halves along the last
-//   dimension, ascending otherwise).
+//   dimension, ascending otherwise). Integer division by zero gives zero, quotient and
+//   remainder; conversions to integers saturate, and a NaN gives zero.
 // - Within a tolerance: elementary functions (here correctly rounded but for about
 //   one case in 10^8; kernels: 2 ulp of f32) and what is made of them: softmax,
-//   log_softmax, attention, log_sum, log_sum_exp; and the norms, whose last
-//   products may be fused differently.
+//   log_softmax, attention, log_sum, log_sum_exp.
 // NaNs are equal to each other: payloads and signs of NaNs are not part of the contract.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace spillway {
 /// Computes one operation of nn, arith or math on tensors. `operands` have the types
 /// of the operation's operands. Fails, without a diagnostic, with `reason` set where
 /// the operation is none of those or its result is not defined by them: an index out
-/// of range, an integer division by zero.
+/// of range, a shift by more than the integers hold.
 mlir::LogicalResult evaluate(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands,
                              llvm::SmallVectorImpl<TensorValue> &results, std::string &reason);
 

@@ -1,5 +1,6 @@
 #include "spillway/Interpreter/Interpreter.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -135,10 +136,12 @@ TEST_F(InterpreterTest, computesIntegersOfEveryWidth) {
   binary("arith.shrui", "i8", "[-128, 4]", "[7, 1]", "[1, 2]");
   binary("arith.shrsi", "i8", "[-128, 4]", "[7, 1]", "[-1, 2]");
   binary("arith.xori", "i1", "[true, true]", "[true, false]", "[false, true]");
-  std::string zero = "%a = arith.constant dense<[1, 2]> : tensor<2xi32>\n"
-                     "%z = arith.constant dense<[1, 0]> : tensor<2xi32>\n"
-                     "%r = arith.divsi %a, %z : tensor<2xi32>";
-  EXPECT_NE(failureOf(zero).find("division by zero"), std::string::npos);
+  binary("arith.divsi", "i32", "[1, 2]", "[1, 0]", "[1, 0]");
+  binary("arith.remui", "i32", "[1, 2]", "[2, 0]", "[1, 0]");
+  std::string shift = "%a = arith.constant dense<[1, 2]> : tensor<2xi32>\n"
+                      "%b = arith.constant dense<[1, 32]> : tensor<2xi32>\n"
+                      "%r = arith.shli %a, %b : tensor<2xi32>";
+  EXPECT_NE(failureOf(shift).find("shift by the width"), std::string::npos);
 }
 
 TEST_F(InterpreterTest, casts) {
@@ -215,6 +218,11 @@ TEST_F(InterpreterTest, reducesInLanes) {
          "%x = nn.concat %b, %o dim 0 : (tensor<1xf32>, tensor<16xf32>) -> tensor<17xf32>\n"
          "%r = nn.reduce <sum> %x dims [0] : tensor<17xf32> -> tensor<f32>",
          "tensor<f32>", "dense<16777230.0>");
+  // Where the last dimensions of the row are not all of it, each part begins in lane 0:
+  // all four numbers meet there, and the ones are lost one by one.
+  expect("%x = arith.constant dense<[[[16777216.0]], [[1.0]], [[1.0]], [[1.0]]]> : tensor<4x1x1xf32>\n"
+         "%r = nn.reduce <sum> %x dims [0, 2] : tensor<4x1x1xf32> -> tensor<1xf32>",
+         "tensor<1xf32>", "dense<16777216.0>");
   std::string x = "%x = arith.constant dense<[[1, -2, 3], [4, 5, -6]]> : tensor<2x3xi8>\n";
   expect(x + "%r = nn.reduce <max> %x dims [0] : tensor<2x3xi8> -> tensor<3xi8>", "tensor<3xi8>",
          "dense<[4, 5, 3]>");
