@@ -377,7 +377,7 @@ LogicalResult KernelOp::verify() {
   if (!yield || yield.getOperandTypes() != getFunctionType().getResults())
     return emitOpError("C1: the body must end in a yield of the results' types");
   for (Operation &op : getBody().front())
-    if (!isPure(&op))
+    if (!isMemoryEffectFree(&op))
       return emitOpError("C3: the body holds an operation with side effects: ") << op.getName();
   return success();
 }

@@ -7,26 +7,24 @@ using namespace mlir;
 using namespace spillway;
 using namespace spillway::kernels;
 
-const KernelSchedule *kernels::kernelSchedule(nn::Schedule schedule) {
+const KernelSchedule &kernels::kernelSchedule(nn::Schedule schedule) {
   switch (schedule) {
-  case nn::Schedule::map:
-    return &mapSchedule();
-  case nn::Schedule::row:
-    return &rowSchedule();
   case nn::Schedule::attention:
-    return &attentionSchedule();
+    return attentionSchedule();
   case nn::Schedule::gemm:
-    return &gemmSchedule();
-  default:
-    return nullptr;
+    return gemmSchedule();
+  case nn::Schedule::map:
+    return mapSchedule();
+  case nn::Schedule::row:
+    return rowSchedule();
+  case nn::Schedule::scan:
+    return scanSchedule();
   }
+  llvm_unreachable("a schedule");
 }
 
 FailureOr<KernelSpace> kernels::kernelSpace(nn::KernelOp kernel) {
-  if (const KernelSchedule *schedule = kernelSchedule(kernel.getSchedule()))
-    return schedule->space(kernel);
-  return kernel.emitOpError("has a schedule without code generation: ")
-         << stringifySchedule(kernel.getSchedule());
+  return kernelSchedule(kernel.getSchedule()).space(kernel);
 }
 
 FailureOr<func::FuncOp> kernels::emitKernel(nn::KernelOp kernel, const CpuTarget &target,
@@ -34,7 +32,7 @@ FailureOr<func::FuncOp> kernels::emitKernel(nn::KernelOp kernel, const CpuTarget
   if (failed(kernelSpace(kernel)))
     return failure();
   KernelBuilder code(kernel, target, builder);
-  if (failed(kernelSchedule(kernel.getSchedule())->emit(code))) {
+  if (failed(kernelSchedule(kernel.getSchedule()).emit(code))) {
     code.function().erase();
     return failure();
   }

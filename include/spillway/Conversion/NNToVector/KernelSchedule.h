@@ -18,12 +18,13 @@ public:
   virtual mlir::LogicalResult emit(KernelBuilder &builder) const = 0;
 };
 
-const KernelSchedule &mapSchedule();
-const KernelSchedule &rowSchedule();
 const KernelSchedule &attentionSchedule();
 const KernelSchedule &gemmSchedule();
+const KernelSchedule &mapSchedule();
+const KernelSchedule &rowSchedule();
+const KernelSchedule &scanSchedule();
 
-/// The one of an nn.schedule; null where it has no code generation.
-const KernelSchedule *kernelSchedule(nn::Schedule schedule);
+/// The one of an nn.schedule.
+const KernelSchedule &kernelSchedule(nn::Schedule schedule);
 
 } // namespace spillway::kernels
