@@ -114,6 +114,13 @@ private:
   }
 };
 
+/// Whether a condition holds in some lane.
+Value anyLane(Numbers &f, Value condition) {
+  if (!isa<VectorType>(condition.getType()))
+    return condition;
+  return vector::ReductionOp::create(f.b, vector::CombiningKind::OR, condition);
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -448,10 +455,7 @@ ReducedAngle reduceAnyAngle(Numbers &f, Value x, bool single) {
   if (!single)
     return moderate;
   Value isLarge = f.less(f.c(0x1p20), f.abs(x));
-  Value any = isLarge;
-  if (auto vector = dyn_cast<VectorType>(isLarge.getType()))
-    any = vector::ReductionOp::create(f.b, vector::CombiningKind::OR, isLarge);
-  auto branch = scf::IfOp::create(f.b, TypeRange{f.integers, f.type, f.type}, any,
+  auto branch = scf::IfOp::create(f.b, TypeRange{f.integers, f.type, f.type}, anyLane(f, isLarge),
                                   /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(f.b);
@@ -594,6 +598,52 @@ Value pow(Numbers &f, Value x, Value y, std::optional<double> constantY) {
 }
 
 //===----------------------------------------------------------------------===//
+// Remainder
+//===----------------------------------------------------------------------===//
+
+/// Exponent of a positive float, denormal ones included.
+Value exponentOf(Numbers &f, Value x) {
+  Value small = f.less(x, f.c(0x1p-1022));
+  Value scaled = f.select(small, f.mul(x, f.c(0x1p54)), x);
+  Value bias = f.select(small, f.ci(1023 + 54), f.ci(1023));
+  return f.subI(f.shr(f.bits(scaled), f.ci(52)), bias);
+}
+
+/// x - trunc(x / y) * y, exact, in f64: long division by 27 bits of the quotient at a time.
+Value remainder(Numbers &f, Value x, Value y) {
+  Value magnitude = f.abs(x), divisor = f.abs(y);
+  Value defined = f.both(f.less(magnitude, f.c(infinity)), f.less(f.c(0), divisor));
+  Value start = f.select(defined, magnitude, f.c(0));
+  divisor = f.select(defined, divisor, f.c(1));
+  Value divisorExponent = exponentOf(f, divisor);
+  auto isOpen = [&](Value rest) {
+    return arith::CmpFOp::create(f.b, arith::CmpFPredicate::OGE, rest, divisor).getResult();
+  };
+  auto loop = scf::WhileOp::create(
+      f.b, TypeRange(f.type), ValueRange(start),
+      [&](OpBuilder &, Location, ValueRange carried) {
+        scf::ConditionOp::create(f.b, anyLane(f, isOpen(carried[0])), carried);
+      },
+      [&](OpBuilder &, Location, ValueRange carried) {
+        Value rest = carried[0];
+        Value distance = f.subI(f.subI(exponentOf(f, rest), divisorExponent), f.ci(27));
+        Value shift = arith::MaxSIOp::create(f.b, distance, f.ci(0));
+        // No factor leaves the exponents of normal numbers: 2^shift itself may.
+        Value scaled = divisor;
+        for (int part = 0; part < 3; ++part) {
+          Value step = arith::MinSIOp::create(f.b, shift, f.ci(1000));
+          scaled = f.mul(scaled, f.power2(step));
+          shift = f.subI(shift, step);
+        }
+        Value next = f.fma(f.neg(f.trunc(f.div(rest, scaled))), scaled, rest);
+        // The quotient may have been rounded up to the next integer.
+        next = f.select(f.less(next, f.c(0)), f.add(next, scaled), next);
+        scf::YieldOp::create(f.b, ValueRange(f.select(isOpen(rest), next, rest)));
+      });
+  return f.select(defined, f.copySign(loop.getResult(0), x), f.c(quietNaN));
+}
+
+//===----------------------------------------------------------------------===//
 // By operation
 //===----------------------------------------------------------------------===//
 
@@ -636,12 +686,15 @@ Value expandDouble(Numbers &f, Operation *op, ValueRange operands, bool single) 
       .Case<math::PowFOp>([&](auto) {
         return pow(f, x, operands[1], constantValue(op->getOperand(1)));
       })
+      .Case<arith::RemFOp>([&](auto) { return remainder(f, x, operands[1]); })
       .Default(Value());
 }
 
 } // namespace
 
 bool kernels::isElementaryFunction(Operation *op) {
+  if (isa<arith::RemFOp>(op))
+    return true;
   return op->getDialect() && isa<math::MathDialect>(op->getDialect()) &&
          op->getNumResults() == 1 && isa<Float32Type, Float64Type>(getElementTypeOrSelf(op->getResult(0))) &&
          !isa<math::AbsFOp, math::CeilOp, math::FloorOp, math::RoundOp, math::RoundEvenOp,

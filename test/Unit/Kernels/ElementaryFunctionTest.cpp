@@ -221,4 +221,43 @@ TEST(Power, AgreesWithTheCLibrary) {
   }
 }
 
+template <typename T> void expectExactRemainders(const std::string &type) {
+  std::string tensor = "tensor<4096x" + type + ">";
+  CompiledKernels kernels("nn.kernel @mod(%x: " + tensor + ", %y: " + tensor + ") -> " + tensor +
+                          " attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 "
+                          ": i64} {\n%0 = arith.remf %x, %y : " +
+                          tensor + "\nnn.yield %0 : " + tensor + "\n}");
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> special = {T(0), T(-0.0), T(1), T(-1), T(3.5), T(-2.25), T(1e30), T(-1e-30),
+                            Limits::max(), Limits::min(), Limits::denorm_min(), Limits::infinity(),
+                            Limits::quiet_NaN(), std::nextafter(T(3), T(4)), T(1) / T(3)};
+  std::vector<T> x(blockSize), y(blockSize), z(blockSize);
+  size_t count = 0;
+  for (T a : special)
+    for (T b : special) {
+      x[count] = a;
+      y[count++] = b;
+    }
+  for (; count < blockSize; ++count) {
+    x[count] = std::ldexp(T(1) / T(count), static_cast<int>(count % 113) - 40) * (count % 2 ? 1 : -1);
+    y[count] = T(1) / T(count % 37 + 3);
+  }
+  void *operands[] = {x.data(), y.data(), z.data()};
+  kernels.run("mod", operands);
+  for (size_t i = 0; i < blockSize; ++i) {
+    T exact = std::fmod(x[i], y[i]);
+    if (std::isnan(exact))
+      ASSERT_TRUE(std::isnan(z[i])) << x[i] << " % " << y[i];
+    else
+      ASSERT_TRUE(z[i] == exact && std::signbit(z[i]) == std::signbit(exact))
+          << x[i] << " % " << y[i] << " = " << z[i] << ", not " << exact;
+  }
+}
+
+TEST(Remainder, IsExact) {
+  expectExactRemainders<float>("f32");
+  expectExactRemainders<double>("f64");
+}
+
 } // namespace
