@@ -79,10 +79,13 @@ def NN_CostAttr : AttrDef<NN_Dialect, "Cost"> {
   let mnemonic = "cost";
   let summary = "What one execution of a kernel costs";
   let description = [{
-    `flops` as in CostOpInterface; `bytes` of all operands and results, each once.
+    `flops` as in CostOpInterface; `bytes` of all operands and results, each once;
+    `shared` bytes of what every launch reads whole, whatever its range of units: the left operand
+    of a matmul, which each launch packs.
   }];
-  let parameters = (ins "int64_t":$flops, "int64_t":$bytes);
-  let assemblyFormat = "`<` $flops `,` $bytes `>`";
+  let parameters = (ins "int64_t":$flops, "int64_t":$bytes,
+                        DefaultValuedParameter<"int64_t", "0">:$shared);
+  let assemblyFormat = "`<` $flops `,` $bytes (`,` `shared` `=` $shared^)? `>`";
 }
 
 #endif

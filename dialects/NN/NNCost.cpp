@@ -54,11 +54,12 @@ CostAttr spillway::nn::costOf(KernelOp kernel) {
     return cost;
   double flops = 0;
   kernel.walk([&](CostOpInterface op) { flops += op.getFlops(); });
-  int64_t bytes = 0;
+  int64_t bytes = 0, shared = 0;
+  kernel.walk([&](MatmulOp op) { shared += tensorBytes(op.getLhs().getType()); });
   for (ArrayRef<Type> types : {kernel.getArgumentTypes(), kernel.getResultTypes()})
     for (Type type : types)
       bytes += tensorBytes(cast<RankedTensorType>(type));
-  return CostAttr::get(kernel.getContext(), static_cast<int64_t>(flops), bytes);
+  return CostAttr::get(kernel.getContext(), static_cast<int64_t>(flops), bytes, shared);
 }
 
 double ReshapeOp::getFlops() { return 0; }

@@ -106,7 +106,8 @@ double spillway::plan::launchSeconds(const Machine &machine, const KernelCost &c
   double flops = it != machine.flopsPerThread.end() ? it->second
                                                     : machine.flopsPerThread.at(DataType::f32);
   double work = std::max(cost.flops / (flops * threads), cost.bytes / machine.memoryBytesPerSecond);
-  return machine.launchSeconds + work * fraction;
+  double shared = cost.sharedBytes / machine.memoryBytesPerSecond;
+  return machine.launchSeconds + shared + work * fraction;
 }
 
 double spillway::plan::channelSeconds(const Channel &channel, double bytes) {

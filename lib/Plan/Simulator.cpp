@@ -197,7 +197,8 @@ private:
       const table::Kernel &kernel = *program_.kernels()->Get(launch.kernel());
       KernelCost cost{static_cast<double>(kernel.flops()),
                       static_cast<DataType>(kernel.flops_type()),
-                      static_cast<double>(kernel.bytes())};
+                      static_cast<double>(kernel.bytes()),
+                      static_cast<double>(kernel.shared_bytes())};
       double fraction = static_cast<double>(launch.end() - launch.begin()) /
                         static_cast<double>(kernel.units());
       return {launchSeconds(machine_, cost, fraction, program_.threads()), 0};

@@ -74,7 +74,7 @@ private:
     StepMoment moment;
     moment.name = nameOf(call.getLoc());
     moment.cost = {static_cast<double>(cost.getFlops()), arithmeticTypeOf(kernel),
-                   static_cast<double>(cost.getBytes())};
+                   static_cast<double>(cost.getBytes()), static_cast<double>(cost.getShared())};
     llvm::SetVector<uint32_t> states, values;
     for (Value operand : call.getInputs()) {
       Value source = sourceOf(operand);

@@ -49,10 +49,12 @@ struct KernelCost {
   double flops = 0;
   DataType type = DataType::f32;
   double bytes = 0;
+  /// Read by every launch, whatever its fraction.
+  double sharedBytes = 0;
 };
 
 /// Seconds of a launch of `fraction` of a kernel's units by `threads`: the longer of
-/// arithmetic and memory traffic, plus what a launch costs.
+/// arithmetic and memory traffic, plus what each launch costs.
 double launchSeconds(const Machine &machine, const KernelCost &cost, double fraction,
                      unsigned threads);
 /// Seconds for which a transfer keeps its channel from others: no latency, since

@@ -177,7 +177,7 @@ private:
     auto symbol = builder_.CreateString(launch.getKernel().str());
     kernelEntries_.push_back(table::CreateKernel(
         builder_, symbol, kernel.getNumArguments(), kernel.getUnits(), cost.getFlops(),
-        static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes()));
+        static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes(), cost.getShared()));
     return it->second;
   }
 
