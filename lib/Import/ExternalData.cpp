@@ -40,7 +40,8 @@ FailureOr<ExternalExtent> spillway::onnx::resolveExternalData(const TensorMessag
   std::error_code code;
   std::filesystem::path folder = file.path.parent_path();
   std::filesystem::path path = folder / relative;
-  std::filesystem::path realFolder = std::filesystem::canonical(folder.empty() ? "." : folder, code);
+  std::filesystem::path realFolder =
+      std::filesystem::canonical(folder.empty() ? "." : folder, code);
   std::filesystem::path realPath = std::filesystem::canonical(path, code);
   if (code)
     return emitError(location) << "external data at '" << name << "': " << code.message();

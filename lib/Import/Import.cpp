@@ -1,5 +1,6 @@
 #include "spillway/Import/Import.h"
 
+#include "lib/Import/Bind.h"
 #include "lib/Import/NodeOrder.h"
 #include "lib/Import/Tensors.h"
 
@@ -18,8 +19,13 @@ namespace {
 
 constexpr int64_t oldestIrVersion = 3;
 constexpr int64_t oldestOpset = 7;
+/// Before it, an initializer that is also an input is a constant; from it on, a default.
+constexpr int64_t firstIrWithDefaults = 4;
 /// Local functions in local functions, at most.
 constexpr size_t maxCallDepth = 64;
+/// Nodes with local functions inlined: a few functions that call each other twice would
+/// otherwise make any number.
+constexpr size_t maxNodes = 1 << 20;
 
 /// Names of one graph, subgraph or function body; a subgraph sees those around it.
 struct Scope {
@@ -52,16 +58,17 @@ StringRef canonicalDomain(StringRef domain) { return domain == "ai.onnx" ? "" : 
 
 class Importer {
 public:
-  Importer(const SourceFile &file, MLIRContext *context)
+  Importer(const SourceFile &file, MLIRContext *context, const ImportOptions &options)
       : file(file), builder(context),
-        modelLocation(NameLoc::get(builder.getStringAttr(file.path.string()))) {}
+        modelLocation(NameLoc::get(builder.getStringAttr(file.path.string()))), options(options) {}
 
   OwningOpRef<ModuleOp> import(const ModelMessage &model) {
     if (model.irVersion < oldestIrVersion) {
-      emitError(modelLocation) << "IR version " << model.irVersion << "; the oldest that is read is "
-                               << oldestIrVersion;
+      emitError(modelLocation) << "IR version " << model.irVersion
+                               << "; the oldest that is read is " << oldestIrVersion;
       return {};
     }
+    irVersion = model.irVersion;
     module = ModuleOp::create(builder, modelLocation);
     (*module)->setAttr(irVersionAttrName, builder.getI64IntegerAttr(model.irVersion));
     FailureOr<llvm::StringMap<int64_t>> opsets = readOpsets(model.opsets);
@@ -69,7 +76,8 @@ public:
       return {};
     for (const FunctionMessage &function : model.functions)
       functions.try_emplace(
-          functionKey(canonicalDomain(function.domain), function.name, function.overload), &function);
+          functionKey(canonicalDomain(function.domain), function.name, function.overload),
+          &function);
     symbols.emplace(*module);
     Context context{*opsets, {}, ""};
     if (failed(importMainGraph(*model.graph, context)))
@@ -83,8 +91,8 @@ private:
     for (const OpsetMessage &opset : messages)
       opsets[canonicalDomain(opset.domain)] = opset.version;
     if (auto found = opsets.find(""); found != opsets.end() && found->second < oldestOpset)
-      return emitError(modelLocation) << "opset " << found->second << "; the oldest that is read is "
-                                      << oldestOpset;
+      return emitError(modelLocation)
+             << "opset " << found->second << "; the oldest that is read is " << oldestOpset;
     return opsets;
   }
 
@@ -93,7 +101,8 @@ private:
     if (!node.name.empty())
       name += node.name;
     else
-      name += (node.opType + (node.outputs.empty() ? "" : " of '" + node.outputs.front() + "'")).str();
+      name +=
+          (node.opType + (node.outputs.empty() ? "" : " of '" + node.outputs.front() + "'")).str();
     return NameLoc::get(builder.getStringAttr(name));
   }
 
@@ -104,8 +113,9 @@ private:
   InitializerOp addInitializer(StringRef name, const ImportedTensor &tensor, Location location) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(mainGraph);
-    auto initializer = InitializerOp::create(builder, location, symbolName(name),
-                                             builder.getStringAttr(name), tensor.type, tensor.value);
+    auto initializer =
+        InitializerOp::create(builder, location, symbolName(name), builder.getStringAttr(name),
+                              tensor.type, tensor.value);
     symbols->insert(initializer);
     return initializer;
   }
@@ -119,11 +129,12 @@ private:
   }
 
   Value use(InitializerOp initializer) {
-    return UseOp::create(builder, initializer.getLoc(), cast<RankedTensorType>(initializer.getType()),
-                         initializer.getSymName());
+    return UseOp::create(builder, initializer.getLoc(),
+                         cast<RankedTensorType>(initializer.getType()), initializer.getSymName());
   }
 
   LogicalResult importInitializers(const GraphMessage &graph, Scope &scope) {
+    auto isKept = [&](StringRef name) { return !scope.outer && kept.contains(name); };
     auto add = [&](StringRef name, FailureOr<ImportedTensor> tensor, Location location) {
       if (failed(tensor))
         return failure();
@@ -133,11 +144,15 @@ private:
       return success();
     };
     for (const TensorMessage &tensor : graph.initializers) {
+      if (isKept(tensor.name))
+        continue;
       Location location = initializerLocation(tensor.name);
       if (failed(add(tensor.name, importTensor(tensor, file, location), location)))
         return failure();
     }
     for (const SparseTensorMessage &tensor : graph.sparseInitializers) {
+      if (isKept(tensor.values.name))
+        continue;
       Location location = initializerLocation(tensor.values.name);
       if (failed(add(tensor.values.name, importSparseTensor(tensor, file, location), location)))
         return failure();
@@ -154,20 +169,25 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult importMainGraph(const GraphMessage &graph, const Context &context) {
-    llvm::StringSet<> initializers;
-    for (const TensorMessage &tensor : graph.initializers)
-      initializers.insert(tensor.name);
-    for (const SparseTensorMessage &tensor : graph.sparseInitializers)
-      initializers.insert(tensor.values.name);
+    llvm::StringMap<StringRef> binds;
+    llvm::StringSet<> constants;
+    if (failed(readBinds(graph, binds)) || failed(findConstants(graph, constants)))
+      return failure();
 
     SmallVector<Attribute> inputs, dims, outputs;
     SmallVector<Type> types;
+    SmallVector<std::pair<const ValueInfoMessage *, RankedTensorType>> bound;
     for (const ValueInfoMessage &input : graph.inputs) {
-      if (initializers.contains(input.name))
+      bool isBound = binds.contains(input.name);
+      if (constants.contains(input.name) && !isBound)
         continue;
       FailureOr<RankedTensorType> type = inputType(input);
       if (failed(type))
         return failure();
+      if (isBound) {
+        bound.emplace_back(&input, *type);
+        continue;
+      }
       SmallVector<Attribute> names;
       for (const DimMessage &dim : *input.shape)
         names.push_back(builder.getStringAttr(dim.size ? "" : dim.name));
@@ -188,11 +208,67 @@ private:
     for (auto [name, argument] : llvm::zip_equal(inputs, body->getArguments()))
       if (!scope.values.try_emplace(cast<StringAttr>(name).getValue(), argument).second)
         return emitError(modelLocation) << "a second input named " << name;
+    for (auto [input, type] : bound) {
+      Location location = inputLocation(*input);
+      FailureOr<ImportedTensor> tensor = boundTensor(binds[input->name], type, location);
+      if (failed(tensor))
+        return failure();
+      if (!scope.values.try_emplace(input->name).second)
+        return emitError(location) << "a second input of this name";
+      scope.values[input->name] = use(addInitializer(input->name, *tensor, location));
+    }
     return importBody(graph, scope, context);
   }
 
+  /// Of the main graph's inputs; an initializer that is bound is not read.
+  LogicalResult readBinds(const GraphMessage &graph, llvm::StringMap<StringRef> &binds) {
+    for (StringRef bind : options.binds) {
+      auto [name, value] = bind.rsplit('=');
+      if (llvm::none_of(graph.inputs, [&](const auto &input) { return input.name == name; }))
+        return emitError(modelLocation)
+               << "cannot bind '" << name << "'; the inputs are " << inputNames(graph);
+      if (!binds.try_emplace(name, value).second)
+        return emitError(modelLocation) << "'" << name << "' is bound twice";
+      kept.insert(name);
+    }
+    return success();
+  }
+
+  /// Initializers that are not kept as inputs.
+  LogicalResult findConstants(const GraphMessage &graph, llvm::StringSet<> &constants) {
+    for (const TensorMessage &tensor : graph.initializers)
+      constants.insert(tensor.name);
+    for (const SparseTensorMessage &tensor : graph.sparseInitializers)
+      constants.insert(tensor.values.name);
+    for (const std::string &name : options.keepInputs) {
+      if (llvm::none_of(graph.inputs, [&](const auto &input) { return input.name == name; }))
+        return emitError(modelLocation)
+               << "cannot keep '" << name << "'; the inputs are " << inputNames(graph);
+      constants.erase(name);
+      kept.insert(name);
+    }
+    size_t overridable = llvm::count_if(graph.inputs, [&](const ValueInfoMessage &input) {
+      return constants.contains(input.name) && !kept.contains(input.name);
+    });
+    if (overridable && irVersion >= firstIrWithDefaults)
+      emitRemark(modelLocation) << overridable
+                                << " inputs have an initializer as default and become constants";
+    return success();
+  }
+
+  static std::string inputNames(const GraphMessage &graph) {
+    std::string names;
+    for (const ValueInfoMessage &input : graph.inputs)
+      names += (names.empty() ? "'" : ", '") + input.name.str() + "'";
+    return names.empty() ? "none" : names;
+  }
+
+  Location inputLocation(const ValueInfoMessage &input) {
+    return NameLoc::get(builder.getStringAttr("input '" + input.name + "'"));
+  }
+
   FailureOr<RankedTensorType> inputType(const ValueInfoMessage &input) {
-    Location location = NameLoc::get(builder.getStringAttr("input '" + input.name + "'"));
+    Location location = inputLocation(input);
     if (!input.isTensor)
       return emitError(location) << "is no tensor; only tensors can be inputs";
     Type element = elementType(input.dataType, builder.getContext());
@@ -202,24 +278,29 @@ private:
     if (!input.shape)
       return emitError(location) << "has no shape; its rank must be known";
     SmallVector<int64_t> shape;
+    uint64_t elements = 1;
     for (const DimMessage &dim : *input.shape) {
-      if (dim.size && *dim.size < 0 && dim.name.empty())
+      if (dim.size && *dim.size < 0)
         return emitError(location) << "dimension of size " << *dim.size;
-      shape.push_back(dim.size ? *dim.size : ShapedType::kDynamic);
+      if (__builtin_mul_overflow(elements, static_cast<uint64_t>(dim.size.value_or(1)),
+                                 &elements) ||
+          elements > maxElements)
+        return emitError(location) << "the shape has more than " << maxElements << " elements";
+      shape.push_back(dim.size.value_or(ShapedType::kDynamic));
     }
     return RankedTensorType::get(shape, element);
   }
 
   /// Initializers, nodes and the return of a graph whose inputs are in `scope`.
   LogicalResult importBody(const GraphMessage &graph, Scope &scope, const Context &context) {
-    if (failed(importInitializers(graph, scope)) || failed(importNodes(graph.nodes, scope, context)))
+    if (failed(importInitializers(graph, scope)) ||
+        failed(importNodes(graph.nodes, scope, context)))
       return failure();
     SmallVector<Value> results;
     for (const ValueInfoMessage &output : graph.outputs) {
       Value value = scope.lookup(output.name);
       if (!value)
-        return emitError(modelLocation) << "output '" << output.name
-                                        << "' is computed by no node";
+        return emitError(modelLocation) << "output '" << output.name << "' is computed by no node";
       results.push_back(value);
     }
     ReturnOp::create(builder, modelLocation, results);
@@ -230,8 +311,7 @@ private:
     size_t nodeOnCycle = 0;
     FailureOr<std::vector<size_t>> order = orderNodes(nodes, nodeOnCycle);
     if (failed(order))
-      return emitError(nodeLocation(nodes[nodeOnCycle], context))
-             << "depends on its own output";
+      return emitError(nodeLocation(nodes[nodeOnCycle], context)) << "depends on its own output";
     for (size_t i : *order)
       if (failed(importNode(nodes[i], scope, context)))
         return failure();
@@ -242,8 +322,8 @@ private:
                                const Context &context) {
     OpBuilder::InsertionGuard guard(builder);
     SmallVector<Type> types(graph.inputs.size(), ValueType::get(builder.getContext()));
-    Block *body = builder.createBlock(&region, {}, types,
-                                      SmallVector<Location>(types.size(), modelLocation));
+    Block *body =
+        builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), modelLocation));
     Scope scope{&outer, {}};
     for (auto [input, argument] : llvm::zip_equal(graph.inputs, body->getArguments()))
       scope.values[input.name] = argument;
@@ -272,8 +352,8 @@ private:
     for (StringRef input : node.inputs) {
       Value value = input.empty() ? none(location) : scope.lookup(input);
       if (!value)
-        return emitError(location) << "reads '" << input
-                                   << "', which no node, input or initializer defines";
+        return emitError(location)
+               << "reads '" << input << "', which no node, input or initializer defines";
       values.push_back(value);
     }
     return values;
@@ -291,6 +371,9 @@ private:
 
   LogicalResult importNode(const NodeMessage &node, Scope &scope, const Context &context) {
     Location location = nodeLocation(node, context);
+    if (++nodes > maxNodes)
+      return emitError(location) << "the model has more than " << maxNodes
+                                 << " nodes with its local functions inlined";
     StringRef domain = canonicalDomain(node.domain);
     if (auto function = functions.find(functionKey(domain, node.opType, node.overload));
         function != functions.end())
@@ -330,11 +413,10 @@ private:
     while (!outputs.empty() && outputs.back().empty())
       outputs = outputs.drop_back();
     SmallVector<Type> types(outputs.size(), ValueType::get(builder.getContext()));
-    auto op = NodeOp::create(builder, location, types, builder.getStringAttr(node.opType), *inputs,
-                             builder.getStringAttr(domain),
-                             builder.getI64IntegerAttr(opset->second),
-                             builder.getDictionaryAttr(fields), builder.getArrayAttr(graphNames),
-                             graphs.size());
+    auto op = NodeOp::create(
+        builder, location, types, builder.getStringAttr(node.opType), *inputs,
+        builder.getStringAttr(domain), builder.getI64IntegerAttr(opset->second),
+        builder.getDictionaryAttr(fields), builder.getArrayAttr(graphNames), graphs.size());
     for (auto [graph, region] : llvm::zip_equal(graphs, op.getBodies()))
       if (failed(importSubgraph(*graph, region, scope, context)))
         return failure();
@@ -394,7 +476,16 @@ private:
   }
 
   FailureOr<Attribute> importAttribute(const AttributeMessage &attribute, Location location) {
-    enum Kind { floatType = 1, intType, stringType, tensorType, graphType, floatsType, intsType, stringsType };
+    enum Kind {
+      floatType = 1,
+      intType,
+      stringType,
+      tensorType,
+      graphType,
+      floatsType,
+      intsType,
+      stringsType
+    };
     switch (attribute.type) {
     case floatType:
       return Attribute(builder.getF32FloatAttr(attribute.f));
@@ -421,8 +512,8 @@ private:
     default:
       break;
     }
-    return emitError(location) << "attribute '" << attribute.name << "' has type "
-                               << attribute.type << ", which is not supported";
+    return emitError(location) << "attribute '" << attribute.name << "' has type " << attribute.type
+                               << ", which is not supported";
   }
 
   //===--------------------------------------------------------------------===//
@@ -476,16 +567,22 @@ private:
   const SourceFile &file;
   OpBuilder builder;
   Location modelLocation;
+  const ImportOptions &options;
   OwningOpRef<ModuleOp> module;
   std::optional<SymbolTable> symbols;
   GraphOp mainGraph;
   llvm::StringMap<const FunctionMessage *> functions;
   SmallVector<const FunctionMessage *> callStack;
+  /// Initializers of the main graph that stay inputs.
+  llvm::StringSet<> kept;
+  int64_t irVersion = 0;
+  size_t nodes = 0;
 };
 
 } // namespace
 
-OwningOpRef<ModuleOp> spillway::importOnnx(StringRef path, MLIRContext &context) {
+OwningOpRef<ModuleOp> spillway::importOnnx(StringRef path, MLIRContext &context,
+                                           const ImportOptions &options) {
   context.loadDialect<OnnxDialect>();
   Location location = NameLoc::get(StringAttr::get(&context, path));
   // Mapped, whatever its size: only the pages that are read count.
@@ -496,13 +593,12 @@ OwningOpRef<ModuleOp> spillway::importOnnx(StringRef path, MLIRContext &context)
     return {};
   }
   StringRef text = (*buffer)->getBuffer();
-  SourceFile file{path.str(),
-                  {reinterpret_cast<const std::byte *>(text.data()), text.size()}};
+  SourceFile file{path.str(), {reinterpret_cast<const std::byte *>(text.data()), text.size()}};
   std::string error;
   FailureOr<ModelMessage> model = readModel(file.bytes, error);
   if (failed(model)) {
     emitError(location) << "is no valid ONNX model: " << error;
     return {};
   }
-  return Importer(file, &context).import(*model);
+  return Importer(file, &context, options).import(*model);
 }

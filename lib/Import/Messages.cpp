@@ -264,8 +264,7 @@ private:
         return text(tag, cursor, attribute.s);
       case 5:
       case 10:
-        return sub(tag, cursor,
-                   [&](Bytes bytes) { attribute.tensors.push_back(tensor(bytes)); });
+        return sub(tag, cursor, [&](Bytes bytes) { attribute.tensors.push_back(tensor(bytes)); });
       case 6:
       case 11:
         return sub(tag, cursor, [&](Bytes bytes) {
@@ -365,9 +364,8 @@ private:
       case 10:
         return text(tag, cursor, function.domain);
       case 11:
-        return sub(tag, cursor, [&](Bytes bytes) {
-          function.attributeDefaults.push_back(attribute(bytes, 0));
-        });
+        return sub(tag, cursor,
+                   [&](Bytes bytes) { function.attributeDefaults.push_back(attribute(bytes, 0)); });
       case 13:
         return text(tag, cursor, function.overload);
       default:

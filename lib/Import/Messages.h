@@ -3,8 +3,8 @@
 
 #include "runtime/io/ProtoWire.h"
 
-#include "llvm/ADT/StringRef.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <memory>

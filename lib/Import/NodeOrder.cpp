@@ -22,6 +22,8 @@ void forEachInput(const NodeMessage &node, llvm::function_ref<void(StringRef)> v
         own.insert(input.name);
       for (const TensorMessage &initializer : graph->initializers)
         own.insert(initializer.name);
+      for (const SparseTensorMessage &initializer : graph->sparseInitializers)
+        own.insert(initializer.values.name);
       for (const NodeMessage &inner : graph->nodes)
         own.insert(inner.outputs.begin(), inner.outputs.end());
       auto visitFree = [&](StringRef name) {

@@ -19,7 +19,8 @@ uint64_t storedBits(Type element) {
 }
 
 /// Checked dims as a type.
-FailureOr<RankedTensorType> tensorType(ArrayRef<int64_t> dims, int32_t dataType, Location location) {
+FailureOr<RankedTensorType> tensorType(ArrayRef<int64_t> dims, int32_t dataType,
+                                       Location location) {
   Type element = elementType(dataType, location.getContext());
   if (!element)
     return emitError(location) << "tensors of " << dataTypeName(dataType) << " are not supported";
@@ -28,16 +29,15 @@ FailureOr<RankedTensorType> tensorType(ArrayRef<int64_t> dims, int32_t dataType,
     if (dim < 0)
       return emitError(location) << "dimension of size " << dim;
     if (__builtin_mul_overflow(elements, static_cast<uint64_t>(dim), &elements) ||
-        elements > uint64_t(1) << 48)
-      return emitError(location) << "the shape has more than 2^48 elements";
+        elements > maxElements)
+      return emitError(location) << "the shape has more than " << maxElements << " elements";
   }
   return RankedTensorType::get(dims, element);
 }
 
 uint64_t rawBytes(RankedTensorType type) {
-  return llvm::divideCeil(static_cast<uint64_t>(type.getNumElements()) *
-                              storedBits(type.getElementType()),
-                          8);
+  return llvm::divideCeil(
+      static_cast<uint64_t>(type.getNumElements()) * storedBits(type.getElementType()), 8);
 }
 
 /// Elements from their bits, one APInt each.
@@ -67,16 +67,22 @@ Attribute denseFromRaw(RankedTensorType type, Bytes raw) {
   return denseFromBits(type, bits);
 }
 
+/// Small packed types come several to a byte, a byte to a varint.
+unsigned elementsPerVarint(RankedTensorType type) {
+  unsigned width = type.getElementType().getIntOrFloatBitWidth();
+  return width < 8 && width > 1 ? 8 / width : 1;
+}
+
 /// Elements of int32_data and the like.
 FailureOr<Attribute> denseFromVarints(RankedTensorType type, ArrayRef<Bytes> pieces,
                                       Location location) {
   unsigned width = type.getElementType().getIntOrFloatBitWidth();
-  // Small packed types come several to a byte, a byte to a varint.
-  unsigned perVarint = width == 4 ? 2 : width == 2 ? 4 : 1;
+  unsigned perVarint = elementsPerVarint(type);
   SmallVector<APInt> bits;
   for (Bytes piece : pieces) {
     WireCursor cursor(piece);
-    while (!cursor.atEnd()) {
+    // One element more than there should be is enough to tell.
+    while (!cursor.atEnd() && static_cast<int64_t>(bits.size()) <= type.getNumElements()) {
       std::optional<uint64_t> value = cursor.varint();
       if (!value)
         return emitError(location) << "damaged integers";
@@ -105,8 +111,15 @@ FailureOr<Attribute> importTyped(const TensorMessage &tensor, RankedTensorType t
   };
   bool onePiece = tensor.typedData.size() == 1;
   if (tensor.typedDataIsVarint) {
-    if (rawBytes(type) > maxInlineBytes && onePiece)
+    if (rawBytes(type) > maxInlineBytes && onePiece) {
+      // A varint takes 1 to 10 bytes.
+      uint64_t varints =
+          llvm::divideCeil(static_cast<uint64_t>(type.getNumElements()), elementsPerVarint(type));
+      if (total < varints || total > 10 * varints)
+        return emitError(location) << "has " << total << " bytes of integers for "
+                                   << type.getNumElements() << " elements";
       return extent(Encoding::varint);
+    }
     if (rawBytes(type) > maxGatheredBytes)
       return emitError(location) << "its elements are scattered over the file; only "
                                  << maxGatheredBytes << " bytes are gathered";
@@ -183,11 +196,12 @@ Type spillway::onnx::elementType(int32_t dataType, MLIRContext *context) {
 
 std::string spillway::onnx::dataTypeName(int32_t dataType) {
   static constexpr StringRef names[] = {
-      "undefined", "float",      "uint8",          "int8",       "uint16",         "int16",
-      "int32",     "int64",      "string",         "bool",       "float16",        "double",
-      "uint32",    "uint64",     "complex64",      "complex128", "bfloat16",       "float8e4m3fn",
-      "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4",           "float4e2m1",
-      "float8e8m0", "uint2",     "int2"};
+      "undefined",      "float",    "uint8",        "int8",           "uint16",
+      "int16",          "int32",    "int64",        "string",         "bool",
+      "float16",        "double",   "uint32",       "uint64",         "complex64",
+      "complex128",     "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
+      "float8e5m2fnuz", "uint4",    "int4",         "float4e2m1",     "float8e8m0",
+      "uint2",          "int2"};
   if (dataType >= 0 && dataType < static_cast<int32_t>(std::size(names)))
     return names[dataType].str();
   return "unknown type " + std::to_string(dataType);
@@ -213,9 +227,9 @@ FailureOr<ImportedTensor> spillway::onnx::importTensor(const TensorMessage &tens
                                  << *type << " takes " << bytes;
     if (bytes <= maxInlineBytes)
       return ImportedTensor{*type, denseFromRaw(*type, *tensor.rawData)};
-    return ImportedTensor{*type, ExtentAttr::get(context, StringAttr::get(context, file.path.string()),
-                                                 tensor.rawData->data() - file.bytes.data(), bytes,
-                                                 Encoding::raw)};
+    return ImportedTensor{
+        *type, ExtentAttr::get(context, StringAttr::get(context, file.path.string()),
+                               tensor.rawData->data() - file.bytes.data(), bytes, Encoding::raw)};
   }
   if (tensor.typedData.empty() && type->getNumElements() != 0)
     return emitError(location) << "has no data for its " << type->getNumElements() << " elements";

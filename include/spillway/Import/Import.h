@@ -4,15 +4,29 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <string>
+#include <vector>
+
 namespace spillway {
+
+struct ImportOptions {
+  /// NAME=VALUE: the input becomes a constant. VALUE is a number, true or false, which fills
+  /// the input's shape, or a list of them in brackets: [1, 2]. Sizes that the file leaves open
+  /// are taken from a list for inputs of rank 1 only.
+  std::vector<std::string> binds;
+  /// Inputs that have an initializer, as a default that a caller may override (IR version 4
+  /// on), and are to stay inputs. The others become constants, of which a remark tells.
+  std::vector<std::string> keepInputs;
+};
 
 /// Reads the model at `path` without the bytes of its initializers: time and memory grow
 /// with the graph, not with the weights. Extents of the result name the files they lie in as
-/// `path` names the model (its folder joined with the external location). IR versions from 3 and opsets
-/// from 7 on are taken; the file is not trusted.
+/// `path` names the model (its folder joined with the external location). IR versions from 3 and
+/// opsets from 7 on are taken; the file is not trusted.
 ///
 /// Null after a diagnostic for a file that cannot be read, is damaged, or contradicts
-/// itself. An initializer that is also an input counts as a constant.
-mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::StringRef path, mlir::MLIRContext &context);
+/// itself, or for options that do not fit it.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::StringRef path, mlir::MLIRContext &context,
+                                             const ImportOptions &options = {});
 
 } // namespace spillway
