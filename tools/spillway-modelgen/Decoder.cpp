@@ -58,7 +58,7 @@ template <typename T> std::string_view bytesOf(const std::vector<T> &values) {
 class DecoderBuilder {
 public:
   explicit DecoderBuilder(const DecoderOptions &options)
-      : options(options), model("spillway-modelgen") {}
+      : options(options), model("spillway-modelgen", options.fill == Fill::hole) {}
 
   Model build() &&;
 

@@ -127,7 +127,7 @@ static void externalEntry(WireWriter &tensor, std::string_view key, std::string_
 /// Writes the elements of the weights that belong outside, and returns the TensorProto of each,
 /// or nothing for those that stay inside.
 static Result<std::vector<std::optional<WireWriter>>>
-writeExternal(const std::vector<Weight> &weights, const std::filesystem::path &folder,
+writeExternal(const std::vector<Weight> &weights, const std::filesystem::path &folder, bool holes,
               const External &external) {
   SPILLWAY_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(folder / external.location));
   std::vector<std::optional<WireWriter>> tensors;
@@ -138,7 +138,7 @@ writeExternal(const std::vector<Weight> &weights, const std::filesystem::path &f
     uint64_t offset =
         (file.offset() + external.alignment - 1) / external.alignment * external.alignment;
     SPILLWAY_RETURN_IF_ERROR(file.skipTo(offset));
-    SPILLWAY_RETURN_IF_ERROR(writeElements(weight, external.holes, file));
+    SPILLWAY_RETURN_IF_ERROR(writeElements(weight, holes, file));
     WireWriter tensor = tensorHead(weight.name, float32, weight.dims);
     externalEntry(tensor, "location", external.location);
     externalEntry(tensor, "offset", std::to_string(offset));
@@ -175,7 +175,8 @@ Status Model::save(const std::filesystem::path &path, int64_t irVersion, int64_t
                    std::string_view graphName, const std::optional<External> &external) const {
   std::vector<std::optional<WireWriter>> outside(weights_.size());
   if (external) {
-    SPILLWAY_ASSIGN_OR_RETURN(outside, writeExternal(weights_, path.parent_path(), *external));
+    SPILLWAY_ASSIGN_OR_RETURN(outside,
+                              writeExternal(weights_, path.parent_path(), holes_, *external));
   }
   std::vector<Piece> graph(1);
   for (const WireWriter &node : nodes_)
@@ -211,7 +212,7 @@ Status Model::save(const std::filesystem::path &path, int64_t irVersion, int64_t
   for (const Piece &piece : graph) {
     SPILLWAY_RETURN_IF_ERROR(file.append(piece.head.bytes()));
     if (piece.weight)
-      SPILLWAY_RETURN_IF_ERROR(writeElements(*piece.weight, false, file));
+      SPILLWAY_RETURN_IF_ERROR(writeElements(*piece.weight, holes_, file));
   }
   return file.close();
 }

@@ -39,15 +39,14 @@ struct External {
   /// Weights of fewer bytes stay inside the model.
   uint64_t threshold = 1024;
   uint64_t alignment = 4096;
-  /// Weights of zeros take no space on disk.
-  bool holes = false;
 };
 
 /// The main graph, whose weights are made only as they are written: memory grows with the
 /// number of nodes, and a model may be larger than 2 GiB with its weights inside.
 class Model {
 public:
-  explicit Model(std::string producer) : producer_(std::move(producer)) {}
+  /// With `holes`, weights of zeros take no space on disk.
+  Model(std::string producer, bool holes) : producer_(std::move(producer)), holes_(holes) {}
 
   void node(std::string_view op, const std::vector<std::string> &inputs,
             const std::vector<std::string> &outputs, std::string_view name,
@@ -66,6 +65,7 @@ public:
 
 private:
   std::string producer_;
+  bool holes_;
   std::vector<WireWriter> nodes_, small_, inputs_, outputs_;
   std::vector<Weight> weights_;
 };

@@ -56,7 +56,7 @@ static void addDecoder(CLI::App &app, const std::string &name, Architecture arch
       ->check(CLI::IsMember({"logits", "loss"}));
   addEnum(sub, "--fill", options.fill,
           {{"normal", Fill::normal}, {"zeros", Fill::zeros}, {"hole", Fill::hole}},
-          "Weights: normal, zeros or hole (zeros that take no space in the external file)");
+          "Weights: normal, zeros or hole (zeros that take no space on disk)");
   sub.add_option("--seed", options.seed)->capture_default_str();
   sub.add_option("--external", command.external.location, "File for the weights, beside the model");
   sub.add_option("--align", command.external.alignment, "Of external weights, bytes")
@@ -75,7 +75,6 @@ static Status makeDecoderModel(DecoderCommand &command) {
   SPILLWAY_ASSIGN_OR_RETURN(DecoderOptions options, completed(command.options));
   if (command.external.location.find('/') != std::string::npos)
     return userError("--external is the name of a file beside the model");
-  command.external.holes = options.fill == Fill::hole;
   std::optional<External> external;
   if (!command.external.location.empty())
     external = command.external;
