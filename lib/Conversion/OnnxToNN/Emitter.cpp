@@ -58,9 +58,18 @@ Tensor Emitter::vector(DataType type, ArrayRef<int64_t> values) {
 // Movement
 //===----------------------------------------------------------------------===//
 
+/// Moving equal elements gives equal elements, however many there were.
+std::optional<Tensor> Emitter::movedSplat(Tensor a, ArrayRef<int64_t> shape) {
+  if (DenseElementsAttr value = splatConstant(a.value))
+    return constant(a.type, value.resizeSplat(typeOf(a.type, shape)));
+  return std::nullopt;
+}
+
 Tensor Emitter::reshape(Tensor a, ArrayRef<int64_t> shape) {
   if (a.shape() == shape)
     return a;
+  if (auto splat = movedSplat(a, shape))
+    return *splat;
   return {create<nn::ReshapeOp>(typeOf(a.type, shape), a.value), a.type};
 }
 
@@ -74,8 +83,8 @@ Tensor Emitter::broadcast(Tensor a, ArrayRef<int64_t> shape) {
 Tensor Emitter::broadcastInDims(Tensor a, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
   if (a.shape() == shape)
     return a;
-  if (DenseElementsAttr value = splatConstant(a.value))
-    return constant(a.type, value.resizeSplat(typeOf(a.type, shape)));
+  if (auto splat = movedSplat(a, shape))
+    return *splat;
   return {create<nn::BroadcastOp>(typeOf(a.type, shape), a.value, dims), a.type};
 }
 
@@ -85,6 +94,8 @@ Tensor Emitter::transpose(Tensor a, ArrayRef<int64_t> perm) {
   Shape shape;
   for (int64_t dim : perm)
     shape.push_back(a.size(dim));
+  if (auto splat = movedSplat(a, shape))
+    return *splat;
   return {create<nn::TransposeOp>(typeOf(a.type, shape), a.value, perm), a.type};
 }
 
@@ -95,6 +106,8 @@ Tensor Emitter::slice(Tensor a, ArrayRef<int64_t> offsets, ArrayRef<int64_t> siz
                llvm::all_of(strides, [](int64_t stride) { return stride == 1; });
   if (whole)
     return a;
+  if (auto splat = movedSplat(a, sizes))
+    return *splat;
   return {create<nn::SliceOp>(typeOf(a.type, sizes), a.value, offsets, strides), a.type};
 }
 

@@ -101,6 +101,7 @@ public:
 private:
   template <typename FloatOp, typename SignedOp, typename UnsignedOp>
   Tensor binary(Tensor a, Tensor b);
+  std::optional<Tensor> movedSplat(Tensor a, llvm::ArrayRef<int64_t> shape);
   Tensor safeDivisor(Tensor a, Tensor b);
   Tensor reduceUnsignedOrder(nn::ReductionKind kind, Tensor a, llvm::ArrayRef<int64_t> dims,
                              bool keep);
