@@ -81,7 +81,7 @@ uint64_t allBytes(const Step &step) {
 } // namespace
 
 TEST(Planner, MoreMemoryIsNeverSlower) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
     Step step = randomStep(seed);
     Machine machine;
     uint64_t least = minimumOf(step).bytes, most = allBytes(step) + 4096;
@@ -99,7 +99,7 @@ TEST(Planner, MoreMemoryIsNeverSlower) {
 }
 
 TEST(Planner, RefusesLessThanTheMinimumAndNamesIt) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
     Step step = randomStep(seed);
     Minimum minimum = minimumOf(step);
     Result<Placement> placement = place(step, {}, {minimum.bytes - 1, {}});
@@ -152,7 +152,7 @@ TEST(Planner, HidesTransfersThatTakeAsLongAsTheComputation) {
 }
 
 TEST(Planner, ThreeTiersStayInside) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 15; ++seed) {
     Step step = randomStep(seed);
     uint64_t least = minimumOf(step).bytes, all = allBytes(step);
     Budget budget{least + all / 8, all / 4 + 4 * least};
