@@ -105,6 +105,10 @@ private:
 
   LogicalResult visitCall(nn::CallOp call) {
     nn::KernelOp kernel = call.getKernel(symbols_);
+    // Calls that make one result tile by tile are one moment, so that a step takes the
+    // same bytes before it is tiled and after.
+    if (call.getUnits() && call.getInto().front().getDefiningOp<nn::CallOp>())
+      --moment_;
     for (Value operand : call.getOperands())
       if (failed(touch(*call, operand, moment_)))
         return failure();
