@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -140,6 +141,89 @@ bool computesSmallFloats(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
+// bf16 as bits
+//===----------------------------------------------------------------------===//
+
+// Scalars of bf16 that are only moved (out of a masked load, into a vector) still pass
+// through f32 and a library call in LLVM. Once nothing computes with bf16, all that
+// moves it moves i16.
+
+bool isBF16(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return (shaped ? shaped.getElementType() : type).isBF16();
+}
+
+Type asBits(Type type) {
+  Type bits = IntegerType::get(type.getContext(), 16);
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped ? Type(shaped.clone(bits)) : bits;
+}
+
+bool changesSignOfBF16(Operation *op) {
+  return isa<arith::NegFOp, math::AbsFOp, math::CopySignOp>(op) &&
+         isBF16(op->getResult(0).getType());
+}
+
+void changeSign(Operation *op) {
+  Numbers numbers(op);
+  ImplicitLocOpBuilder &b = numbers.b;
+  Type type = op->getResult(0).getType(), bits = asBits(type);
+  Value sign = numbers.integer(bits, -0x8000), rest = numbers.integer(bits, 0x7fff);
+  auto operand = [&](unsigned i) -> Value {
+    return arith::BitcastOp::create(b, bits, op->getOperand(i));
+  };
+  Value result;
+  if (isa<arith::NegFOp>(op))
+    result = arith::XOrIOp::create(b, operand(0), sign);
+  else
+    result = arith::AndIOp::create(b, operand(0), rest);
+  if (isa<math::CopySignOp>(op))
+    result = arith::OrIOp::create(b, result, arith::AndIOp::create(b, operand(1), sign));
+  replace(op, arith::BitcastOp::create(b, type, result));
+}
+
+bool touchesBF16(Operation *op) {
+  auto hasBF16Argument = [](Region &region) {
+    return llvm::any_of(region.getBlocks(), [](Block &block) {
+      return llvm::any_of(block.getArgumentTypes(), isBF16);
+    });
+  };
+  return llvm::any_of(op->getResultTypes(), isBF16) ||
+         (isa<arith::BitcastOp>(op) && isBF16(op->getOperand(0).getType())) ||
+         llvm::any_of(op->getRegions(), hasBF16Argument);
+}
+
+void moveBits(Operation *op) {
+  if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    auto cast = UnrealizedConversionCastOp::create(builder, op->getLoc(),
+                                                   TypeRange(asBits(global.getType())),
+                                                   ValueRange(global.getResult()));
+    global.getResult().replaceAllUsesExcept(cast.getResult(0), cast);
+    return;
+  }
+  auto retype = [](Value value) {
+    if (isBF16(value.getType()))
+      value.setType(asBits(value.getType()));
+  };
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      llvm::for_each(block.getArguments(), retype);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    Type bits = IntegerType::get(op->getContext(), 16);
+    if (auto elements = dyn_cast<DenseElementsAttr>(constant.getValue()))
+      constant.setValueAttr(elements.bitcast(bits));
+    else
+      constant.setValueAttr(IntegerAttr::get(
+          bits, cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
+  }
+  llvm::for_each(op->getResults(), retype);
+  if (isa<arith::BitcastOp>(op) && op->getOperand(0).getType() == op->getResult(0).getType())
+    replace(op, op->getOperand(0));
+}
+
+//===----------------------------------------------------------------------===//
 // Integer division
 //===----------------------------------------------------------------------===//
 
@@ -222,6 +306,8 @@ struct LegalizeNumbers : PassWrapper<LegalizeNumbers, OperationPass<func::FuncOp
 
   void runOnOperation() override {
     rewrite(computesSmallFloats, widen);
+    rewrite(changesSignOfBF16, changeSign);
+    rewrite(touchesBF16, moveBits);
     rewrite(isDivision, makeSafe);
     rewrite(kernels::isElementaryFunction, [&](Operation *op) {
       ImplicitLocOpBuilder builder(op->getLoc(), op);
@@ -235,7 +321,7 @@ struct LegalizeNumbers : PassWrapper<LegalizeNumbers, OperationPass<func::FuncOp
 private:
   void rewrite(function_ref<bool(Operation *)> applies, function_ref<void(Operation *)> rewrite) {
     SmallVector<Operation *> found;
-    getOperation().walk([&](Operation *op) {
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (applies(op))
         found.push_back(op);
     });

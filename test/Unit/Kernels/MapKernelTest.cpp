@@ -434,6 +434,48 @@ TEST(MapKernel, Bf16RoundsAfterEveryOperation) {
   }
 }
 
+/// Every way in which a small float is moved, on whole vectors, tails and single elements.
+void expectSmallFloatsMove(const std::string &type) {
+  for (int size : {1, 2, 7, 16, 23, 32}) {
+    std::string columns = std::to_string(size), tensor = "tensor<3x" + columns + "x" + type + ">";
+    std::string turned = "tensor<" + columns + "x3x" + type + ">";
+    std::string mask = "tensor<3x" + columns + "xi1>", ids = "tensor<" + columns + "xi64>";
+    CompiledKernels kernels(mapKernel("(%x: " + tensor + ", %m: " + mask + ", %i: " + ids +
+                                          ") -> (" + turned + ", " + tensor + ", " + tensor + ")",
+                                      "%0 = arith.negf %x : " + tensor +
+                                          "\n%1 = math.absf %x : " + tensor +
+                                          "\n%2 = arith.select %m, %0, %1 : " + mask + ", " + tensor +
+                                          "\n%3 = nn.transpose %2 perm [1, 0] : " + tensor + " -> " +
+                                          turned + "\n%4 = math.copysign %1, %0 : " + tensor +
+                                          "\n%5 = nn.gather %x[%i] dim 1 : " + tensor + ", " + ids +
+                                          " -> " + tensor + "\nnn.yield %3, %4, %5 : " + turned + ", " +
+                                          tensor + ", " + tensor));
+    ASSERT_TRUE(kernels.ok()) << kernels.message();
+    std::vector<uint16_t> x(3 * size), selected(x.size()), negated(x.size()), picked(x.size());
+    std::vector<uint8_t> chosen(x.size());
+    std::vector<int64_t> indices(size);
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<uint16_t>(i * 40503);
+      chosen[i] = i % 3 == 1;
+    }
+    for (int i = 0; i < size; ++i)
+      indices[i] = i * 5 % size;
+    void *operands[] = {x.data(),        chosen.data(),  indices.data(),
+                        selected.data(), negated.data(), picked.data()};
+    kernels.run("k", operands, 1);
+    for (int row = 0; row < 3; ++row)
+      for (int column = 0; column < size; ++column) {
+        int at = row * size + column;
+        ASSERT_EQ(selected[column * 3 + row], chosen[at] ? x[at] ^ 0x8000 : x[at] & 0x7fff);
+        ASSERT_EQ(negated[at], x[at] ^ 0x8000);
+        ASSERT_EQ(picked[at], x[row * size + indices[column]]);
+      }
+  }
+}
+
+TEST(MapKernel, Bf16MovesUnchanged) { expectSmallFloatsMove("bf16"); }
+TEST(MapKernel, F16MovesUnchanged) { expectSmallFloatsMove("f16"); }
+
 TEST(MapKernel, F64RoundsOnceToSmallFloats) {
   CompiledKernels kernels(mapKernel("(%x: tensor<6xf64>) -> (tensor<6xbf16>, tensor<6xf16>)", R"(
       %0 = arith.truncf %x : tensor<6xf64> to tensor<6xbf16>

@@ -9,7 +9,7 @@ namespace spillway::kernels {
 /// needs no library, and its results do not depend on lanes or instruction set:
 ///
 /// - f16 and bf16 are computed in f32, operation by operation, and rounded once each;
-///   conversions from and to bf16 are integer arithmetic;
+///   conversions from and to bf16 are integer arithmetic, and bf16 moves as i16;
 /// - elementary functions of math are those of ElementaryFunctions.h;
 /// - integer division by zero gives zero (quotient and remainder), and the lowest value
 ///   divided by -1 wraps, where the machine would trap.
