@@ -13,8 +13,12 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -22,6 +26,9 @@ using namespace mlir;
 void spillway::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, nn::NNDialect,
                   onnx::OnnxDialect, rt::RtDialect, tensor::TensorDialect, zero::ZeroDialect>();
+  // Those of generated kernels.
+  registry.insert<LLVM::LLVMDialect, memref::MemRefDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
   nn::registerExternalModels(registry);
   kernels::registerElementModels(registry);
 }

@@ -1,0 +1,24 @@
+// RUN: spillway-opt --nn-to-vector --split-input-file --verify-diagnostics %s | FileCheck %s
+
+// Lanes lie across lines: the sum is carried as a vector.
+// CHECK-LABEL: func.func @across(
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = {{.*}}) -> (vector<16xf32>)
+// CHECK: %[[X:.*]] = vector.load
+// CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %[[X]]
+// CHECK: vector.store %[[NEXT]]
+// CHECK: scf.yield %[[NEXT]]
+nn.kernel @across(%x: tensor<9x32xf32>) -> tensor<9x32xf32>
+    attributes {schedule = #nn.schedule<scan>, units = 1 : i64, scratch = 0 : i64} {
+  %0 = nn.cumsum %x dim 0 : tensor<9x32xf32>
+  nn.yield %0 : tensor<9x32xf32>
+}
+
+// -----
+
+nn.kernel @turned(%x: tensor<9x32xf32>) -> tensor<32x9xf32>
+    attributes {schedule = #nn.schedule<scan>, units = 1 : i64, scratch = 0 : i64} {
+  %0 = nn.cumsum %x dim 0 : tensor<9x32xf32>
+  // expected-error @+1 {{cannot follow a scan in its kernel}}
+  %1 = nn.transpose %0 perm [1, 0] : tensor<9x32xf32> -> tensor<32x9xf32>
+  nn.yield %1 : tensor<32x9xf32>
+}
