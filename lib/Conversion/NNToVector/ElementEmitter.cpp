@@ -66,8 +66,8 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
       LaneIndex panel = indices_.divide(index[dim], panelWidth);
       LaneIndex column = indices_.remainder(index[dim], panelWidth);
       if (Value first = kernel_.firstPanel(i))
-        panel = indices_.add(panel, LaneIndex(arith::SubIOp::create(
-                                        builder(), kernel_.constantIndex(0), first)));
+        panel = indices_.add(
+            panel, LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first)));
       address = indices_.add(indices_.multiply(panel, type.getDimSize(1 - dim)), index[1 - dim]);
       address = indices_.add(indices_.multiply(address, panelWidth), column);
     } else {
@@ -201,10 +201,10 @@ LaneIndex ElementEmitter::checkedIndex(Value index, int64_t size) {
     return arith::CmpIOp::create(b, predicate, lhs, rhs);
   };
   Value negative = compare(arith::CmpIPredicate::slt, index, limit(0));
-  Value shifted = arith::SelectOp::create(
-      b, negative, arith::AddIOp::create(b, index, limit(size)), index);
-  Value clamped = arith::MinSIOp::create(
-      b, arith::MaxSIOp::create(b, shifted, limit(0)), limit(size - 1));
+  Value shifted =
+      arith::SelectOp::create(b, negative, arith::AddIOp::create(b, index, limit(size)), index);
+  Value clamped =
+      arith::MinSIOp::create(b, arith::MaxSIOp::create(b, shifted, limit(0)), limit(size - 1));
   Value outside = compare(arith::CmpIPredicate::ne, clamped, shifted);
   bool lanewise = isa<VectorType>(type);
   if (lanewise) {
@@ -218,8 +218,8 @@ LaneIndex ElementEmitter::checkedIndex(Value index, int64_t size) {
   if (size == 0)
     return position;
   if (lanewise) {
-    position.offsets = arith::IndexCastOp::create(
-        b, VectorType::get({lanes()}, b.getIndexType()), clamped);
+    position.offsets =
+        arith::IndexCastOp::create(b, VectorType::get({lanes()}, b.getIndexType()), clamped);
     return position;
   }
   position.base.value = arith::IndexCastOp::create(b, b.getIndexType(), clamped);

@@ -76,8 +76,7 @@ ScalarIndex IndexMath::multiplyScalar(const ScalarIndex &lhs, int64_t rhs) {
   if (!lhs.value || rhs == 1)
     return {lhs.value, lhs.constant * rhs};
   Value product = once(Kind::product, lhs.value, {}, rhs, [&]() -> Value {
-    Value product =
-        arith::MulIOp::create(kernel_.builder(), lhs.value, kernel_.constantIndex(rhs));
+    Value product = arith::MulIOp::create(kernel_.builder(), lhs.value, kernel_.constantIndex(rhs));
     if (rhs > 0) {
       IndexFacts known = kernel_.facts(lhs.value);
       IndexFacts result;
@@ -109,16 +108,15 @@ ScalarIndex IndexMath::divideScalar(const ScalarIndex &index, int64_t by) {
   }
   // (x * multiple of by) / by
   if (auto product = index.value.getDefiningOp<arith::MulIOp>(); product && index.constant == 0)
-    if (APInt factor; matchPattern(product.getRhs(), m_ConstantInt(&factor)) &&
-                      factor.getSExtValue() % by == 0)
+    if (APInt factor;
+        matchPattern(product.getRhs(), m_ConstantInt(&factor)) && factor.getSExtValue() % by == 0)
       return multiplyScalar({product.getLhs(), 0}, factor.getSExtValue() / by);
   Value dividend = value(index);
   Value quotient = once(Kind::quotient, dividend, {}, by, [&]() -> Value {
-    Value quotient =
-        arith::DivUIOp::create(kernel_.builder(), dividend, kernel_.constantIndex(by));
+    Value quotient = arith::DivUIOp::create(kernel_.builder(), dividend, kernel_.constantIndex(by));
     IndexFacts known = kernel_.facts(dividend);
-    kernel_.setFacts(quotient, {known.divisor % by == 0 ? known.divisor / by : 1,
-                                (known.bound - 1) / by + 1});
+    kernel_.setFacts(
+        quotient, {known.divisor % by == 0 ? known.divisor / by : 1, (known.bound - 1) / by + 1});
     return quotient;
   });
   return {quotient, 0};
@@ -153,8 +151,10 @@ Value IndexMath::laneConstant(function_ref<int64_t(int64_t)> value) {
   for (int64_t lane = 0; lane < lanes_; ++lane)
     values.push_back(value(lane));
   auto type = VectorType::get({lanes_}, kernel_.builder().getIndexType());
-  return arith::ConstantOp::create(kernel_.builder(), DenseElementsAttr::get(
-      cast<ShapedType>(type), llvm::map_to_vector(values, [](int64_t v) { return APInt(64, v); })));
+  return arith::ConstantOp::create(
+      kernel_.builder(),
+      DenseElementsAttr::get(cast<ShapedType>(type),
+                             llvm::map_to_vector(values, [](int64_t v) { return APInt(64, v); })));
 }
 
 Value IndexMath::constantLike(Type type, int64_t value) {
@@ -182,9 +182,8 @@ Value IndexMath::positions(const LaneIndex &unresolved) {
   Value spread = once(Kind::splat, base, {}, 0, [&]() -> Value {
     return vector::BroadcastOp::create(kernel_.builder(), lanes.getType(), base);
   });
-  return once(Kind::sum, spread, lanes, 0, [&]() -> Value {
-    return arith::AddIOp::create(kernel_.builder(), spread, lanes);
-  });
+  return once(Kind::sum, spread, lanes, 0,
+              [&]() -> Value { return arith::AddIOp::create(kernel_.builder(), spread, lanes); });
 }
 
 bool IndexMath::isUniform(ArrayRef<LaneIndex> index) {
@@ -245,9 +244,8 @@ LaneIndex IndexMath::add(const LaneIndex &unresolvedLhs, const LaneIndex &unreso
     sum.offsets = lhs.offsets;
   else {
     Value a = offsets(lhs), b = offsets(rhs);
-    sum.offsets = once(Kind::sum, a, b, 0, [&]() -> Value {
-      return arith::AddIOp::create(kernel_.builder(), a, b);
-    });
+    sum.offsets = once(Kind::sum, a, b, 0,
+                       [&]() -> Value { return arith::AddIOp::create(kernel_.builder(), a, b); });
   }
   return sum;
 }

@@ -328,13 +328,13 @@ Value scaledErfc(Numbers &f, Value x) {
   Value sum = f.add(x, f.c(4));
   Value u = f.div(f.sub(x, f.c(4)), sum);
   Value p = f.polynomial(
-      u, {1.09599566100049112,     -0.976548729080881955,   0.773208702265236586,
-          -0.540853831313239091,   0.330851587878050277,    -0.174010937239819937,
-          0.0763815149082342705,   -0.0263700533417293499,  0.00611205567091084847,
-          -0.000280958857136585911, -0.000455052808577172967, 0.000176812796561783659,
-          -3.63454045479927195e-6, -0.0000188608901912214285, 4.69238671741008118e-6,
-          1.42435777696906976e-6,  -8.42081090606714833e-7, -7.59220541705594253e-8,
-          1.19064479281110877e-7,  1.25175291012669904e-9,  -1.19953461430265754e-8});
+      u, {1.09599566100049112,      -0.976548729080881955,     0.773208702265236586,
+          -0.540853831313239091,    0.330851587878050277,      -0.174010937239819937,
+          0.0763815149082342705,    -0.0263700533417293499,    0.00611205567091084847,
+          -0.000280958857136585911, -0.000455052808577172967,  0.000176812796561783659,
+          -3.63454045479927195e-6,  -0.0000188608901912214285, 4.69238671741008118e-6,
+          1.42435777696906976e-6,   -8.42081090606714833e-7,   -7.59220541705594253e-8,
+          1.19064479281110877e-7,   1.25175291012669904e-9,    -1.19953461430265754e-8});
   return f.div(p, sum);
 }
 
@@ -343,8 +343,7 @@ Value erfSeries(Numbers &f, Value square) {
   double coefficients[19], factorial = 1;
   for (int n = 1; n < 20; ++n) {
     factorial *= n;
-    coefficients[n - 1] =
-        (n % 2 ? -1 : 1) * 1.12837916709551257390 / (factorial * (2 * n + 1));
+    coefficients[n - 1] = (n % 2 ? -1 : 1) * 1.12837916709551257390 / (factorial * (2 * n + 1));
   }
   return f.mul(square, f.polynomial(square, coefficients));
 }
@@ -352,8 +351,8 @@ Value erfSeries(Numbers &f, Value square) {
 Value erf(Numbers &f, Value x) {
   Value magnitude = f.clamp(f.abs(x), 0, 6.2);
   Value square = f.mul(magnitude, magnitude);
-  Value small = f.fma(f.abs(x), f.c(0.12837916709551257390),
-                      f.fma(f.abs(x), erfSeries(f, square), f.abs(x)));
+  Value small =
+      f.fma(f.abs(x), f.c(0.12837916709551257390), f.fma(f.abs(x), erfSeries(f, square), f.abs(x)));
   Value tail = f.mul(exp(f, f.neg(square)), scaledErfc(f, magnitude));
   Value result = f.select(f.less(magnitude, f.c(1)), small, f.sub(f.c(1), tail));
   return f.copySign(result, x);
@@ -683,9 +682,8 @@ Value expandDouble(Numbers &f, Operation *op, ValueRange operands, bool single) 
       .Case<math::AsinOp>([&](auto) { return asin(f, x); })
       .Case<math::AcosOp>([&](auto) { return acos(f, x); })
       .Case<math::Atan2Op>([&](auto) { return atan2(f, x, operands[1]); })
-      .Case<math::PowFOp>([&](auto) {
-        return pow(f, x, operands[1], constantValue(op->getOperand(1)));
-      })
+      .Case<math::PowFOp>(
+          [&](auto) { return pow(f, x, operands[1], constantValue(op->getOperand(1))); })
       .Case<arith::RemFOp>([&](auto) { return remainder(f, x, operands[1]); })
       .Default(Value());
 }
@@ -695,8 +693,8 @@ Value expandDouble(Numbers &f, Operation *op, ValueRange operands, bool single) 
 bool kernels::isElementaryFunction(Operation *op) {
   if (isa<arith::RemFOp>(op))
     return true;
-  return op->getDialect() && isa<math::MathDialect>(op->getDialect()) &&
-         op->getNumResults() == 1 && isa<Float32Type, Float64Type>(getElementTypeOrSelf(op->getResult(0))) &&
+  return op->getDialect() && isa<math::MathDialect>(op->getDialect()) && op->getNumResults() == 1 &&
+         isa<Float32Type, Float64Type>(getElementTypeOrSelf(op->getResult(0))) &&
          !isa<math::AbsFOp, math::CeilOp, math::FloorOp, math::RoundOp, math::RoundEvenOp,
               math::TruncOp, math::CopySignOp, math::SqrtOp, math::RsqrtOp, math::FmaOp>(op);
 }

@@ -36,9 +36,9 @@ KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBui
       builder_(kernel.getLoc(), builder) {
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
   Type index = builder_.getIndexType();
-  function_ = func::FuncOp::create(
-      builder_, kernel.getSymName(),
-      builder_.getFunctionType({pointer, index, index, pointer, pointer}, {}));
+  function_ =
+      func::FuncOp::create(builder_, kernel.getSymName(),
+                           builder_.getFunctionType({pointer, index, index, pointer, pointer}, {}));
   builder_.setInsertionPointToStart(function_.addEntryBlock());
 
   auto addOperand = [&](Type type, nn::PanelsAttr panels) {
@@ -63,7 +63,8 @@ Value KernelBuilder::address(Value pointer, int64_t byteOffset) {
 }
 
 Value KernelBuilder::memrefAt(Value pointer, MemRefType type) {
-  Value descriptor = MemRefDescriptor::fromStaticShape(builder_, builder_.getLoc(), types_, type, pointer);
+  Value descriptor =
+      MemRefDescriptor::fromStaticShape(builder_, builder_.getLoc(), types_, type, pointer);
   return UnrealizedConversionCastOp::create(builder_, TypeRange(type), ValueRange(descriptor))
       .getResult(0);
 }
@@ -107,8 +108,8 @@ Value KernelBuilder::constantMemref(DenseElementsAttr values) {
     return memref;
   int64_t count = values.getNumElements();
   Type element = storageType(values.getElementType());
-  DenseElementsAttr stored = values.reshape(
-      RankedTensorType::get({count}, values.getElementType()));
+  DenseElementsAttr stored =
+      values.reshape(RankedTensorType::get({count}, values.getElementType()));
   if (values.getElementType().isInteger(1))
     stored = stored.mapValues(element, [](const APInt &bit) { return bit.zext(8); });
   auto type = MemRefType::get({count}, element);
@@ -116,7 +117,8 @@ Value KernelBuilder::constantMemref(DenseElementsAttr values) {
   builder_.setInsertionPoint(function_);
   auto global = memref::GlobalOp::create(
       builder_, (function_.getName() + "_constant" + Twine(constants_.size())).str(),
-      builder_.getStringAttr("private"), type, stored, /*constant=*/true, /*alignment=*/builder_.getI64IntegerAttr(64));
+      builder_.getStringAttr("private"), type, stored, /*constant=*/true,
+      /*alignment=*/builder_.getI64IntegerAttr(64));
   builder_.setInsertionPointToStart(&function_.getBody().front());
   memref = memref::GetGlobalOp::create(builder_, type, global.getName());
   return memref;
@@ -156,8 +158,8 @@ void KernelBuilder::loop(int64_t from, int64_t to, int64_t step, LoopBody body) 
   loop(constantIndex(from), constantIndex(to), step, body);
 }
 
-SmallVector<Value> KernelBuilder::reduce(int64_t from, int64_t to, int64_t step,
-                                         ValueRange initial, ReducingBody body) {
+SmallVector<Value> KernelBuilder::reduce(int64_t from, int64_t to, int64_t step, ValueRange initial,
+                                         ReducingBody body) {
   auto loop = scf::ForOp::create(builder_, constantIndex(from), constantIndex(to),
                                  constantIndex(step), initial);
   setFacts(loop.getInductionVar(), {std::gcd(from, step), to});

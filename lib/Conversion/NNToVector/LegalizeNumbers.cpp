@@ -63,8 +63,8 @@ public:
     Value high = arith::ShRUIOp::create(b, bits, integer(word, 16));
     Value odd = arith::AndIOp::create(b, high, integer(word, 1));
     Value bias = arith::AddIOp::create(b, odd, integer(word, 0x7fff));
-    Value rounded = arith::ShRUIOp::create(b, arith::AddIOp::create(b, bits, bias),
-                                           integer(word, 16));
+    Value rounded =
+        arith::ShRUIOp::create(b, arith::AddIOp::create(b, bits, bias), integer(word, 16));
     Value quiet = arith::OrIOp::create(b, high, integer(word, 0x40));
     Value nan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
     Value chosen = arith::SelectOp::create(b, nan, quiet, rounded);
@@ -81,16 +81,14 @@ private:
     Type single = shaped(wide, b.getF32Type());
     Value nearest = arith::TruncFOp::create(b, single, value);
     Value back = arith::ExtFOp::create(b, wide, nearest);
-    Value away = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                       math::AbsFOp::create(b, back),
+    Value away = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, back),
                                        math::AbsFOp::create(b, value));
     Value bits = arith::BitcastOp::create(b, word, nearest);
-    Value towardsZero = arith::SelectOp::create(
-        b, away, arith::SubIOp::create(b, bits, integer(word, 1)), bits);
+    Value towardsZero =
+        arith::SelectOp::create(b, away, arith::SubIOp::create(b, bits, integer(word, 1)), bits);
     Value odd = arith::OrIOp::create(b, towardsZero, integer(word, 1));
     Value inexact = arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, back, value);
-    return arith::BitcastOp::create(b, single,
-                                    arith::SelectOp::create(b, inexact, odd, bits));
+    return arith::BitcastOp::create(b, single, arith::SelectOp::create(b, inexact, odd, bits));
   }
 };
 
@@ -113,9 +111,8 @@ void widen(Operation *op) {
     return replace(op, numbers.truncate(value, result));
   }
   bool fromInteger = isa<arith::SIToFPOp, arith::UIToFPOp>(op);
-  Type wide = fromInteger && getElementTypeOrSelf(result).isBF16()
-                  ? Type(numbers.b.getF64Type())
-                  : Type(numbers.b.getF32Type());
+  Type wide = fromInteger && getElementTypeOrSelf(result).isBF16() ? Type(numbers.b.getF64Type())
+                                                                   : Type(numbers.b.getF32Type());
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(isSmallFloat(operand.getType())
@@ -197,9 +194,8 @@ void moveBits(Operation *op) {
   if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
-    auto cast = UnrealizedConversionCastOp::create(builder, op->getLoc(),
-                                                   TypeRange(asBits(global.getType())),
-                                                   ValueRange(global.getResult()));
+    auto cast = UnrealizedConversionCastOp::create(
+        builder, op->getLoc(), TypeRange(asBits(global.getType())), ValueRange(global.getResult()));
     global.getResult().replaceAllUsesExcept(cast.getResult(0), cast);
     return;
   }
@@ -215,8 +211,8 @@ void moveBits(Operation *op) {
     if (auto elements = dyn_cast<DenseElementsAttr>(constant.getValue()))
       constant.setValueAttr(elements.bitcast(bits));
     else
-      constant.setValueAttr(IntegerAttr::get(
-          bits, cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
+      constant.setValueAttr(
+          IntegerAttr::get(bits, cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt()));
   }
   llvm::for_each(op->getResults(), retype);
   if (isa<arith::BitcastOp>(op) && op->getOperand(0).getType() == op->getResult(0).getType())
@@ -301,7 +297,8 @@ struct LegalizeNumbers : PassWrapper<LegalizeNumbers, OperationPass<func::FuncOp
     return "Rewrites arithmetic that needs a library or traps";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+    registry
+        .insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {

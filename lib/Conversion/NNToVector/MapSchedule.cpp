@@ -73,7 +73,8 @@ SmallVector<ResultGroup> resultGroups(nn::KernelOp kernel) {
     if (group.rowLength > 2 * unitElements)
       group.chunksPerRow = llvm::divideCeil(group.rowLength, unitElements);
     else
-      group.rowsPerUnit = std::max<int64_t>(1, unitElements / std::max<int64_t>(1, group.rowLength));
+      group.rowsPerUnit =
+          std::max<int64_t>(1, unitElements / std::max<int64_t>(1, group.rowLength));
     if (!groups.empty())
       group.firstUnit = groups.back().firstUnit + groups.back().units();
     groups.push_back(group);

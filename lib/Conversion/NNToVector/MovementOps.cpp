@@ -89,38 +89,48 @@ struct SliceElements : Movement<SliceElements, nn::SliceOp> {
   }
 };
 
+/// Cases of lanes on one side of a border and on both are told apart in code that is nested up
+/// to here; the code doubles each time. Deeper, all lanes take the way of both sides.
+constexpr unsigned maxBranchDepth = 2;
+
+/// `value` in the shape of `like`, an index or a vector of indices.
+Value indexLike(ElementEmitter &emitter, Value like, int64_t value) {
+  ImplicitLocOpBuilder &b = emitter.builder();
+  TypedAttr attribute = b.getIndexAttr(value);
+  if (auto vector = dyn_cast<VectorType>(like.getType()))
+    attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+  return arith::ConstantOp::create(b, attribute);
+}
+
 Value compare(ElementEmitter &emitter, arith::CmpIPredicate predicate, Value lhs, int64_t rhs) {
-  ImplicitLocOpBuilder &b = emitter.builder();
-  TypedAttr limit = b.getIndexAttr(rhs);
-  if (auto vector = dyn_cast<VectorType>(lhs.getType()))
-    limit = DenseElementsAttr::get(vector, Attribute(limit));
-  return arith::CmpIOp::create(b, predicate, lhs, arith::ConstantOp::create(b, limit));
+  return arith::CmpIOp::create(emitter.builder(), predicate, lhs, indexLike(emitter, lhs, rhs));
 }
 
-/// The index moved into [0, size) lane by lane.
-LaneIndex clamp(ElementEmitter &emitter, const LaneIndex &index, int64_t size) {
+/// Positions moved into [0, size).
+Value clamp(ElementEmitter &emitter, Value positions, int64_t size) {
   ImplicitLocOpBuilder &b = emitter.builder();
-  Value positions = emitter.indices().positions(index);
-  auto limit = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(cast<VectorType>(positions.getType()),
-                                  Attribute(b.getIndexAttr(value))));
-  };
-  LaneIndex clamped;
-  clamped.offsets = arith::MinSIOp::create(
-      b, arith::MaxSIOp::create(b, positions, limit(0)), limit(size - 1));
-  return clamped;
+  Value low = arith::MaxSIOp::create(b, positions, indexLike(emitter, positions, 0));
+  return arith::MinSIOp::create(b, low, indexLike(emitter, positions, size - 1));
 }
 
-/// A condition, decided as far as possible: the range [from, to) of a dimension against an index.
+/// The opposite of a condition.
+Value negate(ElementEmitter &emitter, Value condition) {
+  ImplicitLocOpBuilder &b = emitter.builder();
+  TypedAttr yes = b.getBoolAttr(true);
+  if (auto vector = dyn_cast<VectorType>(condition.getType()))
+    yes = DenseElementsAttr::get(vector, true);
+  return arith::XOrIOp::create(b, condition, arith::ConstantOp::create(b, yes));
+}
+
+/// Whether the lanes of an index lie in a range.
 struct Inside {
-  /// Holds where every active lane lies in the range; null where that is always so.
+  /// Holds where every active lane does; null where that is always so.
   Value all;
   /// Whether lanes may lie on both sides.
   bool mixed = false;
 };
 
-/// `index` against [from, to); null bounds of the tensor itself need no test.
+/// The range [from, to) of a dimension of `size`, whose own bounds need no test.
 Inside inside(ElementEmitter &emitter, const LaneIndex &unresolved, int64_t from, int64_t to,
               int64_t size) {
   ImplicitLocOpBuilder &b = emitter.builder();
@@ -134,13 +144,11 @@ Inside inside(ElementEmitter &emitter, const LaneIndex &unresolved, int64_t from
   if (!uniform && (index.offsets || index.stride != 1)) {
     // Lanes anywhere: ask all of them.
     Value positions = math.positions(index);
-    Value in = arith::AndIOp::create(
-        b, compare(emitter, arith::CmpIPredicate::sge, positions, from),
-        compare(emitter, arith::CmpIPredicate::slt, positions, to));
+    Value in =
+        arith::AndIOp::create(b, compare(emitter, arith::CmpIPredicate::sge, positions, from),
+                              compare(emitter, arith::CmpIPredicate::slt, positions, to));
     if (!emitter.allActive())
-      in = arith::OrIOp::create(
-          b, in, arith::XOrIOp::create(b, emitter.mask(), arith::ConstantOp::create(
-              b, DenseElementsAttr::get(cast<VectorType>(in.getType()), true))));
+      in = arith::OrIOp::create(b, in, negate(emitter, emitter.mask()));
     result.all = vector::ReductionOp::create(b, vector::CombiningKind::AND, in);
     result.mixed = true;
     return result;
@@ -203,10 +211,8 @@ struct ConcatElements : Movement<ConcatElements, nn::ConcatOp> {
     if (!here.mixed)
       return emitter.branch(here.all, element, uniform, first, rest);
 
-    auto mixed = [&](ElementEmitter &inner) {
-      return lanewise(op, inputs, offset, inner, index);
-    };
-    if (emitter.depth() >= maxDepth)
+    auto mixed = [&](ElementEmitter &inner) { return lanewise(op, inputs, offset, inner, index); };
+    if (emitter.depth() >= maxBranchDepth)
       return mixed(emitter);
     return emitter.branch(here.all, element, uniform, first, [&](ElementEmitter &inner) {
       Inside later = inside(inner, position, offset + size, total, total);
@@ -222,7 +228,9 @@ struct ConcatElements : Movement<ConcatElements, nn::ConcatOp> {
     for (Value input : inputs) {
       int64_t size = typeOf(input).getDimSize(dim);
       ElementIndex operand(index);
-      operand[dim] = clamp(emitter, emitter.indices().add(index[dim], -offset), size);
+      IndexMath &math = emitter.indices();
+      operand[dim] = LaneIndex();
+      operand[dim].offsets = clamp(emitter, math.positions(math.add(index[dim], -offset)), size);
       Value element = emitter.emit(input, operand);
       result = result ? select(emitter, lanesInside(emitter, index[dim], offset, offset + size),
                                element, result)
@@ -231,9 +239,6 @@ struct ConcatElements : Movement<ConcatElements, nn::ConcatOp> {
     }
     return result;
   }
-
-  /// Nested cases of lanes in one operand are told apart up to here; code doubles each time.
-  static constexpr unsigned maxDepth = 2;
 };
 
 struct PadElements : Movement<PadElements, nn::PadOp> {
@@ -277,13 +282,11 @@ struct PadElements : Movement<PadElements, nn::PadOp> {
       if (!constant)
         return pullDim(op, dim + 1, inner, moved, outside);
       Value in = lanesInside(inner, position, low, low + size);
-      Value out = arith::XOrIOp::create(
-          inner.builder(), in,
-          inner.constant(DenseElementsAttr::get(cast<VectorType>(in.getType()), true)));
+      Value out = negate(inner, in);
       return pullDim(op, dim + 1, inner, moved,
                      outside ? arith::OrIOp::create(inner.builder(), outside, out) : out);
     };
-    if (here.mixed && emitter.depth() >= maxDepth)
+    if (here.mixed && emitter.depth() >= maxBranchDepth)
       return border(emitter);
     return emitter.branch(here.all, element, uniform, interior, border);
   }
@@ -297,16 +300,10 @@ struct PadElements : Movement<PadElements, nn::PadOp> {
                           int64_t low, int64_t size) {
     ImplicitLocOpBuilder &b = emitter.builder();
     Value x = emitter.indices().positions(position);
-    auto constant = [&](int64_t value) -> Value {
-      TypedAttr attr = b.getIndexAttr(value);
-      if (auto vector = dyn_cast<VectorType>(x.getType()))
-        attr = DenseElementsAttr::get(vector, Attribute(attr));
-      return arith::ConstantOp::create(b, attr);
-    };
+    auto constant = [&](int64_t value) { return indexLike(emitter, x, value); };
     auto modulo = [&](Value value, int64_t by) -> Value {
       Value rest = arith::RemSIOp::create(b, value, constant(by));
-      Value negative =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rest, constant(0));
+      Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rest, constant(0));
       return arith::SelectOp::create(b, negative, arith::AddIOp::create(b, rest, constant(by)),
                                      rest);
     };
@@ -315,8 +312,7 @@ struct PadElements : Movement<PadElements, nn::PadOp> {
     switch (mode) {
     case nn::PadMode::constant:
     case nn::PadMode::edge:
-      at = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, relative, constant(0)),
-                                  constant(size - 1));
+      at = clamp(emitter, relative, size);
       break;
     case nn::PadMode::wrap:
       at = modulo(relative, size);
@@ -340,8 +336,6 @@ struct PadElements : Movement<PadElements, nn::PadOp> {
     }
     return result;
   }
-
-  static constexpr unsigned maxDepth = 2;
 };
 
 struct IotaElements : Movement<IotaElements, nn::IotaOp> {
@@ -364,9 +358,8 @@ struct GatherElements : Movement<GatherElements, nn::GatherOp> {
   static Value pull(nn::GatherOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
     int64_t dim = op.getDim(), picks = typeOf(op.getIndices()).getRank();
     ElementIndex data(index.take_front(dim));
-    data.push_back(
-        emitter.checkedIndex(emitter.pull(op.getIndices(), index.slice(dim, picks)),
-                             typeOf(op.getData()).getDimSize(dim)));
+    data.push_back(emitter.checkedIndex(emitter.pull(op.getIndices(), index.slice(dim, picks)),
+                                        typeOf(op.getData()).getDimSize(dim)));
     llvm::append_range(data, index.drop_front(dim + picks));
     return emitter.pull(op.getData(), data);
   }
@@ -389,8 +382,8 @@ struct GatherNDElements : Movement<GatherNDElements, nn::GatherNDOp> {
     tuple.emplace_back();
     for (int64_t t = 0; t < indices.getShape().back(); ++t) {
       tuple.back() = LaneIndex(t);
-      source.push_back(emitter.checkedIndex(emitter.pull(op.getIndices(), tuple),
-                                            data.getDimSize(batch + t)));
+      source.push_back(
+          emitter.checkedIndex(emitter.pull(op.getIndices(), tuple), data.getDimSize(batch + t)));
     }
     llvm::append_range(source, index.drop_front(leading));
     return emitter.pull(op.getData(), source);

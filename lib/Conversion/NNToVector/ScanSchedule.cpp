@@ -89,10 +89,9 @@ public:
       });
       if (space.blocks() == 1)
         return;
-      Value isWhole = arith::XOrIOp::create(
-          b, isLast, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-      kernel.when(isWhole,
-                  [&] { emitLines(kernel, scan, space, outer, first, scanLanes); });
+      Value isWhole =
+          arith::XOrIOp::create(b, isLast, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+      kernel.when(isWhole, [&] { emitLines(kernel, scan, space, outer, first, scanLanes); });
     });
     return success();
   }
@@ -118,8 +117,7 @@ private:
       column.stride = lanes == 1 ? 0 : 1;
       ElementIndex index = math.delinearize(outer, space.shape.take_front(space.dim));
       index.push_back(position);
-      llvm::append_range(index,
-                         math.delinearize(column, space.shape.drop_front(space.dim + 1)));
+      llvm::append_range(index, math.delinearize(column, space.shape.drop_front(space.dim + 1)));
 
       Value x = emitter.emit(scan.getOperand(), index);
       if (widens)
@@ -136,7 +134,8 @@ private:
     });
   }
 
-  static void storeRoots(ElementEmitter &emitter, const ScanSpace &space, const ElementIndex &index) {
+  static void storeRoots(ElementEmitter &emitter, const ScanSpace &space,
+                         const ElementIndex &index) {
     IndexMath &math = emitter.indices();
     for (auto [i, root] : llvm::enumerate(emitter.kernel().yield().getOperands())) {
       ArrayRef<int64_t> shape = cast<RankedTensorType>(root.getType()).getShape();

@@ -24,8 +24,8 @@ static void loadDialects(MLIRContext *context) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
-  context->loadDialect<func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect,
-                       scf::SCFDialect, vector::VectorDialect, x86vector::X86VectorDialect>();
+  context->loadDialect<func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect, scf::SCFDialect,
+                       vector::VectorDialect, x86vector::X86VectorDialect>();
 }
 
 /// Compiles one module and writes its object file to `path`.

@@ -22,9 +22,9 @@ LogicalResult spillway::linkSharedObject(ArrayRef<std::string> objects, StringRe
   std::optional<std::string> linker = findLinker();
   if (!linker)
     return emitError() << "ld.lld is neither at " SPILLWAY_LINKER " nor on the path";
-  SmallVector<StringRef> command{"ld.lld",   "-shared",        "-z",  "defs",
-                                 "-z",       "noexecstack",    "-z",  "relro",
-                                 "--hash-style=gnu", "--build-id=none", "-o", outputPath};
+  SmallVector<StringRef> command{
+      "ld.lld",           "-shared",         "-z", "defs",    "-z", "noexecstack", "-z", "relro",
+      "--hash-style=gnu", "--build-id=none", "-o", outputPath};
   llvm::append_range(command, objects);
 
   SmallString<128> messages;
@@ -33,8 +33,8 @@ LogicalResult spillway::linkSharedObject(ArrayRef<std::string> objects, StringRe
   llvm::FileRemover remover(messages);
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(messages), StringRef(messages)};
   std::string failureReason;
-  int code = llvm::sys::ExecuteAndWait(*linker, command, std::nullopt, redirects, 0, 0,
-                                       &failureReason);
+  int code =
+      llvm::sys::ExecuteAndWait(*linker, command, std::nullopt, redirects, 0, 0, &failureReason);
   if (code == 0)
     return success();
   InFlightDiagnostic diagnostic = emitError();

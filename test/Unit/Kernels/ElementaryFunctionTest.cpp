@@ -34,7 +34,8 @@ std::string kernel(const std::string &op, const std::string &type, size_t size,
   std::string tensor = "tensor<" + std::to_string(size) + "x" + type + ">";
   return "nn.kernel @" + name + "(%x: " + tensor + ") -> " + tensor +
          " attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64} {\n"
-         "  %0 = math." + op + " %x : " + tensor + "\n  nn.yield %0 : " + tensor + "\n}\n";
+         "  %0 = math." +
+         op + " %x : " + tensor + "\n  nn.yield %0 : " + tensor + "\n}\n";
 }
 
 /// |got - exact| in units of the last place of T at `exact`.
@@ -132,10 +133,33 @@ TEST_P(ElementaryFunction, SinglePrecisionOverTheWholeRange) {
   }
   x.resize(blockSize, 0);
   size_t edge = 0;
-  for (float value : {0.0f, 1.0f, 0.5f, 2.0f, 88.72283f, 88.72284f, 87.33655f, 103.97208f,
-                      104.0f, 1e-45f, 1.17549435e-38f, 1e-20f, 1e-7f, 0.34657359f, 0.9277344f,
-                      3.9192059f, 4.0f, 1e6f, 1048575.9f, 16367173.0f, 1e22f, 3.4028235e38f,
-                      1.5707964f, 3.1415927f, 0.41421357f, infinity, std::nanf("")})
+  for (float value : {0.0f,
+                      1.0f,
+                      0.5f,
+                      2.0f,
+                      88.72283f,
+                      88.72284f,
+                      87.33655f,
+                      103.97208f,
+                      104.0f,
+                      1e-45f,
+                      1.17549435e-38f,
+                      1e-20f,
+                      1e-7f,
+                      0.34657359f,
+                      0.9277344f,
+                      3.9192059f,
+                      4.0f,
+                      1e6f,
+                      1048575.9f,
+                      16367173.0f,
+                      1e22f,
+                      3.4028235e38f,
+                      1.5707964f,
+                      3.1415927f,
+                      0.41421357f,
+                      infinity,
+                      std::nanf("")})
     for (float sign : {1.0f, -1.0f})
       for (float next : {0.0f, -infinity, infinity})
         x[edge++] = next == 0 ? sign * value : std::nextafter(sign * value, next);
@@ -198,9 +222,10 @@ TEST(Power, AgreesWithTheCLibrary) {
       nn.yield %0 : tensor<4096xf32>
     })");
   ASSERT_TRUE(kernels.ok()) << kernels.message();
-  std::vector<float> special = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f,
-                                infinity, -infinity, std::nanf(""), 1e-40f, -1e-40f, 3e38f, -3e38f,
-                                1.5f, 16777217.0f, 0.99999994f};
+  std::vector<float> special = {0.0f,     -0.0f,     1.0f,          -1.0f,       2.0f,
+                                -2.0f,    3.0f,      -3.0f,         0.5f,        -0.5f,
+                                infinity, -infinity, std::nanf(""), 1e-40f,      -1e-40f,
+                                3e38f,    -3e38f,    1.5f,          16777217.0f, 0.99999994f};
   std::vector<float> x(blockSize, 1.5f), y(blockSize, 2.5f), z(blockSize);
   size_t pairs = 0;
   for (float a : special)
@@ -230,9 +255,21 @@ template <typename T> void expectExactRemainders(const std::string &type) {
                           tensor + "\nnn.yield %0 : " + tensor + "\n}");
   ASSERT_TRUE(kernels.ok()) << kernels.message();
   using Limits = std::numeric_limits<T>;
-  std::vector<T> special = {T(0), T(-0.0), T(1), T(-1), T(3.5), T(-2.25), T(1e30), T(-1e-30),
-                            Limits::max(), Limits::min(), Limits::denorm_min(), Limits::infinity(),
-                            Limits::quiet_NaN(), std::nextafter(T(3), T(4)), T(1) / T(3)};
+  std::vector<T> special = {T(0),
+                            T(-0.0),
+                            T(1),
+                            T(-1),
+                            T(3.5),
+                            T(-2.25),
+                            T(1e30),
+                            T(-1e-30),
+                            Limits::max(),
+                            Limits::min(),
+                            Limits::denorm_min(),
+                            Limits::infinity(),
+                            Limits::quiet_NaN(),
+                            std::nextafter(T(3), T(4)),
+                            T(1) / T(3)};
   std::vector<T> x(blockSize), y(blockSize), z(blockSize);
   size_t count = 0;
   for (T a : special)
@@ -241,7 +278,8 @@ template <typename T> void expectExactRemainders(const std::string &type) {
       y[count++] = b;
     }
   for (; count < blockSize; ++count) {
-    x[count] = std::ldexp(T(1) / T(count), static_cast<int>(count % 113) - 40) * (count % 2 ? 1 : -1);
+    x[count] =
+        std::ldexp(T(1) / T(count), static_cast<int>(count % 113) - 40) * (count % 2 ? 1 : -1);
     y[count] = T(1) / T(count % 37 + 3);
   }
   void *operands[] = {x.data(), y.data(), z.data()};

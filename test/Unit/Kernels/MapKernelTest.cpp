@@ -26,7 +26,8 @@ std::vector<float> ramp(size_t count) {
 /// Runs `kernel` on `inputs` with every unit by itself and all at once; both must agree bit by bit.
 template <typename Result>
 std::vector<Result> runAllCuts(const CompiledKernels &kernels, const std::string &kernel,
-                               std::vector<void *> inputs, size_t results, int32_t *fault = nullptr) {
+                               std::vector<void *> inputs, size_t results,
+                               int32_t *fault = nullptr) {
   std::vector<Result> whole(results + 16), cut(results + 16);
   std::memset(whole.data(), 0x5c, whole.size() * sizeof(Result));
   std::memset(cut.data(), 0x5c, cut.size() * sizeof(Result));
@@ -106,8 +107,7 @@ TEST(MapKernel, Transpose) {
                 "%0 = nn.transpose %x perm [1, 0] : tensor<23x" + std::to_string(columns) +
                     "xf32> -> tensor<" + std::to_string(columns) +
                     "x23xf32>\n nn.yield %0 : tensor<" + std::to_string(columns) + "x23xf32>",
-                23 * columns, 23 * columns,
-                [=](int64_t i) { return i % 23 * columns + i / 23; });
+                23 * columns, 23 * columns, [=](int64_t i) { return i % 23 * columns + i / 23; });
 }
 
 TEST(MapKernel, HeadsOfAttention) {
@@ -152,8 +152,7 @@ TEST(MapKernel, SliceWithStrides) {
   expectMoves("(%x: tensor<9x41xf32>) -> tensor<3x19xf32>", R"(
       %0 = nn.slice %x offsets [8, 38] strides [-3, -2] : tensor<9x41xf32> -> tensor<3x19xf32>
       nn.yield %0 : tensor<3x19xf32>)",
-              9 * 41, 3 * 19,
-              [](int64_t i) { return (8 - i / 19 * 3) * 41 + 38 - i % 19 * 2; });
+              9 * 41, 3 * 19, [](int64_t i) { return (8 - i / 19 * 3) * 41 + 38 - i % 19 * 2; });
   expectMoves("(%x: tensor<4x100xf32>) -> tensor<4x50xf32>", R"(
       %0 = nn.slice %x offsets [0, 3] strides [1, 1] : tensor<4x100xf32> -> tensor<4x50xf32>
       nn.yield %0 : tensor<4x50xf32>)",
@@ -187,7 +186,8 @@ TEST(MapKernel, ConcatWithinAndBetweenVectors) {
       pieces.insert(pieces.begin(), {offset, sizes[i]});
       offset += sizes[i];
     }
-    body += "%0 = nn.concat " + names + " dim 1 : (" + types + ") -> " + whole + "\nnn.yield %0 : " + whole;
+    body += "%0 = nn.concat " + names + " dim 1 : (" + types + ") -> " + whole +
+            "\nnn.yield %0 : " + whole;
     expectMoves("(%x: " + whole + ") -> " + whole, body, 3 * total, 3 * total, [=](int64_t i) {
       int64_t column = i % total;
       for (auto [from, size] : pieces) {
@@ -210,24 +210,25 @@ TEST(MapKernel, PadInEveryMode) {
     std::string from = "tensor<4x" + std::to_string(columns) + "xf32>";
     std::string to = "tensor<7x" + std::to_string(padded) + "xf32>";
     bool constant = mode == "constant";
-    expectMoves("(%x: " + from + ") -> " + to,
-                "%c = arith.constant dense<-3.5> : tensor<f32>\n%0 = nn.pad #nn.pad_mode<" + mode +
-                    "> %x " + (constant ? "value %c : tensor<f32> " : "") + "low [1, " +
-                    std::to_string(low) + "] : " + from + " -> " + to + "\nnn.yield %0 : " + to,
-                4 * columns, 7 * padded,
-                [=](int64_t i) -> int64_t {
-                  int64_t row = i / padded - 1, c = column(i % padded - low);
-                  if (constant && (row < 0 || row > 3))
-                    return -1;
-                  if (mode == "edge")
-                    row = std::clamp<int64_t>(row, 0, 3);
-                  if (mode == "wrap")
-                    row = (row + 4) % 4;
-                  if (mode == "reflect")
-                    row = row < 0 ? -row : row > 3 ? 6 - row : row;
-                  return c < 0 ? -1 : row * columns + c;
-                },
-                -3.5f);
+    expectMoves(
+        "(%x: " + from + ") -> " + to,
+        "%c = arith.constant dense<-3.5> : tensor<f32>\n%0 = nn.pad #nn.pad_mode<" + mode +
+            "> %x " + (constant ? "value %c : tensor<f32> " : "") + "low [1, " +
+            std::to_string(low) + "] : " + from + " -> " + to + "\nnn.yield %0 : " + to,
+        4 * columns, 7 * padded,
+        [=](int64_t i) -> int64_t {
+          int64_t row = i / padded - 1, c = column(i % padded - low);
+          if (constant && (row < 0 || row > 3))
+            return -1;
+          if (mode == "edge")
+            row = std::clamp<int64_t>(row, 0, 3);
+          if (mode == "wrap")
+            row = (row + 4) % 4;
+          if (mode == "reflect")
+            row = row < 0 ? -row : row > 3 ? 6 - row : row;
+          return c < 0 ? -1 : row * columns + c;
+        },
+        -3.5f);
   };
   for (int64_t low : {3, 16, 0, -2})
     check("constant", low, 37, 60, [](int64_t c) { return c < 0 || c >= 37 ? -1 : c; });
@@ -257,8 +258,8 @@ TEST(MapKernel, IotaInFloatsAndIntegers) {
 }
 
 TEST(MapKernel, GatherClampsAndReports) {
-  CompiledKernels kernels(mapKernel(
-      "(%table: tensor<10x24xf32>, %ids: tensor<2x3xi64>) -> tensor<2x3x24xf32>", R"(
+  CompiledKernels kernels(
+      mapKernel("(%table: tensor<10x24xf32>, %ids: tensor<2x3xi64>) -> tensor<2x3x24xf32>", R"(
       %0 = nn.gather %table[%ids] dim 0 : tensor<10x24xf32>, tensor<2x3xi64> -> tensor<2x3x24xf32>
       nn.yield %0 : tensor<2x3x24xf32>)"));
   ASSERT_TRUE(kernels.ok()) << kernels.message();
@@ -277,8 +278,8 @@ TEST(MapKernel, GatherClampsAndReports) {
 }
 
 TEST(MapKernel, GatherAlongLanes) {
-  CompiledKernels kernels(mapKernel(
-      "(%data: tensor<4x50xf32>, %ids: tensor<19xi32>) -> tensor<4x19xf32>", R"(
+  CompiledKernels kernels(
+      mapKernel("(%data: tensor<4x50xf32>, %ids: tensor<19xi32>) -> tensor<4x19xf32>", R"(
       %0 = nn.gather %data[%ids] dim 1 : tensor<4x50xf32>, tensor<19xi32> -> tensor<4x19xf32>
       nn.yield %0 : tensor<4x19xf32>)"));
   ASSERT_TRUE(kernels.ok()) << kernels.message();
@@ -321,8 +322,8 @@ TEST(MapKernel, GatherElementsAndTuples) {
 }
 
 TEST(MapKernel, PackedWeightIsReadInItsLayout) {
-  CompiledKernels kernels(mapKernel(
-      "(%w: tensor<5x37xf32> {nn.layout = #nn.panels<1>}) -> tensor<37x5xf32>", R"(
+  CompiledKernels kernels(
+      mapKernel("(%w: tensor<5x37xf32> {nn.layout = #nn.panels<1>}) -> tensor<37x5xf32>", R"(
       %0 = nn.transpose %w perm [1, 0] : tensor<5x37xf32> -> tensor<37x5xf32>
       nn.yield %0 : tensor<37x5xf32>)"));
   ASSERT_TRUE(kernels.ok()) << kernels.message();
@@ -336,7 +337,8 @@ TEST(MapKernel, PackedWeightIsReadInItsLayout) {
 }
 
 TEST(MapKernel, BooleansTakeOneByte) {
-  CompiledKernels kernels(mapKernel("(%x: tensor<3x13xi1>, %c: tensor<13xi1>) -> tensor<3x13xi1>", R"(
+  CompiledKernels kernels(
+      mapKernel("(%x: tensor<3x13xi1>, %c: tensor<13xi1>) -> tensor<3x13xi1>", R"(
       %0 = nn.broadcast %c dims [1] : tensor<13xi1> -> tensor<3x13xi1>
       %1 = arith.xori %x, %0 : tensor<3x13xi1>
       nn.yield %1 : tensor<3x13xi1>)"));
@@ -368,9 +370,9 @@ TEST(MapKernel, ConstantsOfSeveralValues) {
 }
 
 TEST(MapKernel, IntegerDivisionDoesNotTrap) {
-  CompiledKernels kernels(mapKernel(
-      "(%x: tensor<21xi32>, %y: tensor<21xi32>) -> (tensor<21xi32>, tensor<21xi32>, tensor<21xi32>)",
-      R"(
+  CompiledKernels kernels(mapKernel("(%x: tensor<21xi32>, %y: tensor<21xi32>) -> (tensor<21xi32>, "
+                                    "tensor<21xi32>, tensor<21xi32>)",
+                                    R"(
       %0 = arith.divsi %x, %y : tensor<21xi32>
       %1 = arith.remsi %x, %y : tensor<21xi32>
       %2 = arith.floordivsi %x, %y : tensor<21xi32>
@@ -440,16 +442,15 @@ void expectSmallFloatsMove(const std::string &type) {
     std::string columns = std::to_string(size), tensor = "tensor<3x" + columns + "x" + type + ">";
     std::string turned = "tensor<" + columns + "x3x" + type + ">";
     std::string mask = "tensor<3x" + columns + "xi1>", ids = "tensor<" + columns + "xi64>";
-    CompiledKernels kernels(mapKernel("(%x: " + tensor + ", %m: " + mask + ", %i: " + ids +
-                                          ") -> (" + turned + ", " + tensor + ", " + tensor + ")",
-                                      "%0 = arith.negf %x : " + tensor +
-                                          "\n%1 = math.absf %x : " + tensor +
-                                          "\n%2 = arith.select %m, %0, %1 : " + mask + ", " + tensor +
-                                          "\n%3 = nn.transpose %2 perm [1, 0] : " + tensor + " -> " +
-                                          turned + "\n%4 = math.copysign %1, %0 : " + tensor +
-                                          "\n%5 = nn.gather %x[%i] dim 1 : " + tensor + ", " + ids +
-                                          " -> " + tensor + "\nnn.yield %3, %4, %5 : " + turned + ", " +
-                                          tensor + ", " + tensor));
+    CompiledKernels kernels(
+        mapKernel("(%x: " + tensor + ", %m: " + mask + ", %i: " + ids + ") -> (" + turned + ", " +
+                      tensor + ", " + tensor + ")",
+                  "%0 = arith.negf %x : " + tensor + "\n%1 = math.absf %x : " + tensor +
+                      "\n%2 = arith.select %m, %0, %1 : " + mask + ", " + tensor +
+                      "\n%3 = nn.transpose %2 perm [1, 0] : " + tensor + " -> " + turned +
+                      "\n%4 = math.copysign %1, %0 : " + tensor +
+                      "\n%5 = nn.gather %x[%i] dim 1 : " + tensor + ", " + ids + " -> " + tensor +
+                      "\nnn.yield %3, %4, %5 : " + turned + ", " + tensor + ", " + tensor));
     ASSERT_TRUE(kernels.ok()) << kernels.message();
     std::vector<uint16_t> x(3 * size), selected(x.size()), negated(x.size()), picked(x.size());
     std::vector<uint8_t> chosen(x.size());
@@ -483,7 +484,8 @@ TEST(MapKernel, F64RoundsOnceToSmallFloats) {
       nn.yield %0, %1 : tensor<6xbf16>, tensor<6xf16>)"));
   ASSERT_TRUE(kernels.ok()) << kernels.message();
   // Just above a tie: by way of f32 it would become the tie and round down.
-  std::vector<double> x = {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-11 + 0x1p-40, -INFINITY, 1e300, 0.5, 65519.99999};
+  std::vector<double> x = {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-11 + 0x1p-40, -INFINITY, 1e300, 0.5,
+                           65519.99999};
   std::vector<uint16_t> bf16(6), f16(6);
   void *operands[] = {x.data(), bf16.data(), f16.data()};
   kernels.run("k", operands);

@@ -60,7 +60,8 @@ protected:
     std::vector<uint16_t> smallInput(x.size());
     for (size_t i = 0; i < x.size(); ++i)
       smallInput[i] = toBf16(x[i]);
-    void *operands[] = {small ? static_cast<void *>(smallInput.data()) : input.data(), whole.data()};
+    void *operands[] = {small ? static_cast<void *>(smallInput.data()) : input.data(),
+                        whole.data()};
     kernels.run("k", operands);
     operands[1] = cut.data();
     kernels.run("k", operands, 1);
@@ -141,11 +142,11 @@ TEST_P(RowKernel, Softmax) {
   std::string whole = tensor(shape.outer, shape.middle, shape.inner, type);
   for (std::string name : {"softmax", "log_softmax"}) {
     // What comes before and after is fused.
-    CompiledKernels kernels(
-        rowKernel("(%x: " + whole + ") -> " + whole,
-                  "%0 = arith.addf %x, %x : " + whole + "\n%1 = nn." + name + " %0 dim " +
-                      std::to_string(dim) + " : " + whole + "\n%2 = arith.negf %1 : " + whole +
-                      "\nnn.yield %2 : " + whole));
+    CompiledKernels kernels(rowKernel("(%x: " + whole + ") -> " + whole,
+                                      "%0 = arith.addf %x, %x : " + whole + "\n%1 = nn." + name +
+                                          " %0 dim " + std::to_string(dim) + " : " + whole +
+                                          "\n%2 = arith.negf %1 : " + whole +
+                                          "\nnn.yield %2 : " + whole));
     ASSERT_TRUE(kernels.ok()) << kernels.message();
     std::vector<float> result = run(kernels, x, x.size());
     for (int i = 0; i < lines; ++i) {
@@ -162,10 +163,10 @@ TEST_P(RowKernel, Softmax) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, RowKernel,
-    testing::Combine(testing::Values(Shape{2, 3, 37}, Shape{3, 5, 16}, Shape{2, 19, 1}, Shape{1, 4, 200}),
-                     testing::Values(1, 2), testing::Values("f32", "bf16")));
+INSTANTIATE_TEST_SUITE_P(Shapes, RowKernel,
+                         testing::Combine(testing::Values(Shape{2, 3, 37}, Shape{3, 5, 16},
+                                                          Shape{2, 19, 1}, Shape{1, 4, 200}),
+                                          testing::Values(1, 2), testing::Values("f32", "bf16")));
 
 TEST(RowKernels, NormsOverTheLastDimensions) {
   CompiledKernels kernels(R"(
@@ -197,7 +198,8 @@ TEST(RowKernels, NormsOverTheLastDimensions) {
       mean += row[j] / 23.0;
     for (int j = 0; j < 23; ++j)
       squares += (row[j] - mean) * (row[j] - mean) / 23;
-    ASSERT_NEAR(result[i], (x[i] - mean) / std::sqrt(squares + 1e-5) * scale[i % 23] + bias[i % 23], 5e-6);
+    ASSERT_NEAR(result[i], (x[i] - mean) / std::sqrt(squares + 1e-5) * scale[i % 23] + bias[i % 23],
+                5e-6);
   }
   void *rms[] = {x.data(), scale.data(), result.data()};
   kernels.run("rms", rms, 1);

@@ -21,16 +21,15 @@ class ScanKernel : public testing::TestWithParam<Scan> {};
 TEST_P(ScanKernel, SumsInOrder) {
   auto [dim, exclusive, reverse, inner] = GetParam();
   std::string type = "tensor<3x11x" + std::to_string(inner) + "xf32>";
-  CompiledKernels kernels("nn.kernel @k(%x: " + type + ") -> " + type +
-                          " attributes {schedule = #nn.schedule<scan>, units = 1 : i64, scratch = 0 "
-                          ": i64} {\n"
-                          "%one = arith.constant dense<1.0> : " + type +
-                          "\n%two = arith.constant dense<2.0> : " + type +
-                          "\n%0 = arith.addf %x, %one : " + type +
-                          "\n%1 = nn.cumsum %0 dim " + std::to_string(dim) +
-                          (exclusive ? " exclusive" : "") + (reverse ? " reverse" : "") + " : " +
-                          type + "\n%2 = arith.mulf %1, %two : " + type + "\nnn.yield %2 : " + type +
-                          "\n}");
+  CompiledKernels kernels(
+      "nn.kernel @k(%x: " + type + ") -> " + type +
+      " attributes {schedule = #nn.schedule<scan>, units = 1 : i64, scratch = 0 "
+      ": i64} {\n"
+      "%one = arith.constant dense<1.0> : " +
+      type + "\n%two = arith.constant dense<2.0> : " + type +
+      "\n%0 = arith.addf %x, %one : " + type + "\n%1 = nn.cumsum %0 dim " + std::to_string(dim) +
+      (exclusive ? " exclusive" : "") + (reverse ? " reverse" : "") + " : " + type +
+      "\n%2 = arith.mulf %1, %two : " + type + "\nnn.yield %2 : " + type + "\n}");
   ASSERT_TRUE(kernels.ok()) << kernels.message();
   int shape[] = {3, 11, inner}, total = 33 * inner;
   std::vector<float> x(total), expected(total), result(total), cut(total);

@@ -96,8 +96,8 @@ private:
   enum class Kind { sum, product, quotient, remainder, laneOffsets, splat };
   using Key = std::tuple<int, void *, void *, int64_t>;
 
-  template <typename Make> mlir::Value once(Kind kind, mlir::Value lhs, mlir::Value rhs,
-                                            int64_t constant, Make make);
+  template <typename Make>
+  mlir::Value once(Kind kind, mlir::Value lhs, mlir::Value rhs, int64_t constant, Make make);
   ScalarIndex addScalar(const ScalarIndex &lhs, const ScalarIndex &rhs);
   ScalarIndex multiplyScalar(const ScalarIndex &lhs, int64_t rhs);
   ScalarIndex divideScalar(const ScalarIndex &index, int64_t by);
