@@ -11,10 +11,14 @@ if(NOT SPILLWAY_RUNTIME_ONLY)
   include(AddMLIR)
   include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   # MLIR's headers take seconds a file; precompiled once they take a fraction.
-  # The flag keeps the result the same from build to build, for ccache.
+  # The flag, and options and a name without the place of this tree, keep the result the same from
+  # build to build and from tree to tree, for ccache (which looks into no -Xclang).
+  set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -Xclang -emit-pch -Xclang -include -Xclang cmake/Precompiled.h
+      -x c++-header)
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>)
   add_library(SpillwayPrecompiled STATIC ${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp)
   target_include_directories(SpillwayPrecompiled SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-  target_precompile_headers(SpillwayPrecompiled PRIVATE ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
+  target_precompile_headers(SpillwayPrecompiled PRIVATE <cmake/Precompiled.h>)
   target_compile_options(SpillwayPrecompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   set(SPILLWAY_LLVM_BIN ${LLVM_TOOLS_BINARY_DIR})
 endif()

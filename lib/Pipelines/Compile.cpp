@@ -20,16 +20,27 @@ using namespace spillway;
 
 namespace {
 
-LogicalResult dump(ModuleOp module, StringRef form, const std::string &folder) {
-  if (folder.empty())
-    return success();
-  std::string path = folder + "/" + form.str() + ".mlir";
+constexpr std::pair<StringLiteral, Form> formNames[] = {
+    {"onnx", Form::onnx}, {"operations", Form::operations}, {"kernels", Form::kernels}};
+
+/// With locations: they hold the names of the model's nodes.
+LogicalResult writeText(ModuleOp module, const std::string &path) {
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
+  if (!code) {
+    module.print(stream, OpPrintingFlags().enableDebugInfo());
+    stream << '\n';
+    stream.flush();
+    code = stream.error();
+    stream.clear_error();
+  }
   if (code)
     return emitError(module.getLoc()) << "cannot write '" << path << "': " << code.message();
-  module.print(stream, OpPrintingFlags().enableDebugInfo());
   return success();
+}
+
+LogicalResult dump(ModuleOp module, StringRef name, const std::string &folder) {
+  return folder.empty() ? success() : writeText(module, folder + "/" + name.str() + ".mlir");
 }
 
 LogicalResult run(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
@@ -69,33 +80,71 @@ std::vector<std::string> requiredFeatures(const CpuTarget &target) {
   return features;
 }
 
+OwningOpRef<ModuleOp> readForm(const CompileOptions &options, MLIRContext &context) {
+  if (options.from == Form::model)
+    return importOnnx(options.model, context);
+  return parseSourceFile<ModuleOp>(options.model, &context);
+}
+
+/// To the form that follows `form`.
+LogicalResult advance(ModuleOp module, Form form, const CompileOptions &options) {
+  switch (form) {
+  case Form::onnx:
+    return run(module,
+               [&](OpPassManager &passes) { buildOperationPipeline(passes, options.dims); });
+  case Form::operations:
+    return run(module, buildKernelPipeline);
+  default:
+    llvm_unreachable("no pipeline leads from this form to another");
+  }
+}
+
+/// The file that the module was imported from.
+std::string modelName(ModuleOp module) {
+  if (auto name = dyn_cast<NameLoc>(module.getLoc()))
+    return name.getName().str();
+  return "unknown";
+}
+
+LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
+  FailureOr<BundleWriter> bundle = BundleWriter::create(options.output, module.getLoc());
+  if (failed(bundle) ||
+      failed(compileKernels(module, options.target, (bundle->folder() / kernelsName).string())) ||
+      failed(run(module, [](OpPassManager &passes) { passes.addPass(createNNDropBodiesPass()); })) ||
+      failed(dump(module, "program", options.dumpFolder)) ||
+      failed(writeProgram(module, *bundle)) || failed(writePlan(module, options.plan, *bundle)) ||
+      failed(dump(module, "rt", options.dumpFolder)) || failed(bundle->writeStates(module)))
+    return failure();
+  return bundle->commit({.producer = "spillway",
+                         .model = modelName(module),
+                         .features = requiredFeatures(options.target),
+                         .threads = static_cast<uint32_t>(options.plan.threads)});
+}
+
 } // namespace
 
-LogicalResult spillway::compileModel(const CompileOptions &options, MLIRContext &context) {
-  OwningOpRef<ModuleOp> module = importOnnx(options.model, context);
-  if (!module || failed(dump(*module, "onnx", options.dumpFolder)) ||
-      failed(run(*module,
-                 [&](OpPassManager &passes) { buildOperationPipeline(passes, options.dims); })) ||
-      failed(dump(*module, "operations", options.dumpFolder)) ||
-      failed(run(*module, buildKernelPipeline)) ||
-      failed(dump(*module, "kernels", options.dumpFolder)))
-    return failure();
+std::optional<Form> spillway::formFromName(StringRef name) {
+  for (auto [known, form] : formNames)
+    if (name == known)
+      return form;
+  return std::nullopt;
+}
 
-  FailureOr<BundleWriter> bundle = BundleWriter::create(options.output, module->getLoc());
-  if (failed(bundle) ||
-      failed(compileKernels(*module, options.target, (bundle->folder() / kernelsName).string())) ||
-      failed(run(*module,
-                 [](OpPassManager &passes) { passes.addPass(createNNDropBodiesPass()); })) ||
-      failed(dump(*module, "program", options.dumpFolder)) ||
-      failed(writeProgram(*module, *bundle)) ||
-      failed(writePlan(*module, options.plan, *bundle)) ||
-      failed(dump(*module, "rt", options.dumpFolder)) || failed(bundle->writeStates(*module)))
+LogicalResult spillway::compileModel(const CompileOptions &options, MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = readForm(options, context);
+  if (!module)
     return failure();
-  Manifest manifest{.producer = "spillway",
-                    .model = options.model,
-                    .features = requiredFeatures(options.target),
-                    .threads = static_cast<uint32_t>(options.plan.threads)};
-  return bundle->commit(manifest);
+  Form form = options.from == Form::model ? Form::onnx : options.from;
+  for (auto [name, reached] : formNames) {
+    if (reached < form || reached > options.to)
+      continue;
+    if (reached > form && failed(advance(*module, std::exchange(form, reached), options)))
+      return failure();
+    if (failed(dump(*module, name, options.dumpFolder)))
+      return failure();
+  }
+  return options.to == Form::bundle ? writeBundle(*module, options)
+                                    : writeText(*module, options.output);
 }
 
 LogicalResult spillway::replanBundle(const std::string &path, const std::string &output,

@@ -8,13 +8,25 @@ namespace {
 
 struct Flags {
   CompileFlags compile;
-  std::string model, output;
+  std::string model, output, from, to;
 };
+
+Result<Form> parseForm(const char *flag, const std::string &name, Form otherwise) {
+  if (name.empty())
+    return otherwise;
+  if (std::optional<Form> form = formFromName(name))
+    return *form;
+  return userError("{} '{}': expected onnx, operations or kernels", flag, name);
+}
 
 Status compile(const Flags &flags) {
   SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
   options.model = flags.model;
   options.output = flags.output;
+  SPILLWAY_ASSIGN_OR_RETURN(options.from, parseForm("--from", flags.from, Form::model));
+  SPILLWAY_ASSIGN_OR_RETURN(options.to, parseForm("--to", flags.to, Form::bundle));
+  if (options.from >= options.to)
+    return userError("--from {} --to {}: nothing lies between them", flags.from, flags.to);
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   if (mlir::failed(compileModel(options, *context)))
     return userError("'{}' was not compiled", flags.model);
@@ -26,8 +38,12 @@ Status compile(const Flags &flags) {
 void spillway::addCompileCommand(CLI::App &app, Status &status) {
   auto flags = std::make_shared<Flags>();
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX model into a bundle");
-  command->add_option("model", flags->model, "The .onnx file")->required();
-  command->add_option("-o,--output", flags->output, "The bundle (a folder, m.spill)")->required();
+  command->add_option("model", flags->model, "The .onnx file (or .mlir, with --from)")->required();
+  command->add_option("-o,--output", flags->output, "The bundle (a folder, m.spill; or .mlir, with --to)")->required();
+  command->add_option("--from", flags->from,
+                      "Enter with an .mlir file in this form: onnx, operations or kernels");
+  command->add_option("--to", flags->to,
+                      "Leave with an .mlir file in this form instead of a bundle");
   addCompileOptions(*command, flags->compile);
   command->callback([flags, &status] { status = compile(*flags); });
 }

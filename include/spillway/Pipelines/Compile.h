@@ -11,21 +11,30 @@
 
 namespace spillway {
 
+/// What a model is on its way to a bundle, in order. The forms between its file and its bundle
+/// are MLIR, and a compilation can leave and enter at any of them.
+enum class Form { model, onnx, operations, kernels, bundle };
+
+/// `onnx`, `operations` or `kernels`; null for any other name.
+std::optional<Form> formFromName(llvm::StringRef name);
+
 struct CompileOptions {
-  /// The .onnx file.
+  /// The .onnx file, or the .mlir file of the form `from`.
   std::string model;
-  /// The bundle, a folder.
+  /// The bundle, a folder, or the .mlir file of the form `to`.
   std::string output;
+  /// Which form `model` holds and which one `output` receives; `from` comes before `to`.
+  Form from = Form::model, to = Form::bundle;
   /// Sizes of dynamic dimensions, NAME=SIZE.
   std::vector<std::string> dims;
   CpuTarget target;
   PlanOptions plan;
-  /// Existing folder that receives the module in each form (onnx.mlir, operations.mlir, kernels.mlir,
-  /// program.mlir, rt.mlir); empty for none.
+  /// Existing folder that receives the module in each form (onnx.mlir, operations.mlir, kernels.mlir),
+  /// as it is planned (program.mlir) and as a step (rt.mlir); empty for none.
   std::string dumpFolder;
 };
 
-/// Compiles a model into a bundle. Every error has been diagnosed.
+/// Takes a model from one form to another. Every error has been diagnosed.
 mlir::LogicalResult compileModel(const CompileOptions &options, mlir::MLIRContext &context);
 
 /// Plans the bundle at `bundle` anew, into `output` (which may be the same): its kernels and
