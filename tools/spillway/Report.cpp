@@ -70,6 +70,7 @@ Status writeStats(const std::filesystem::path &path, Session &session, const Ste
       {"planned_read_bytes_step", plannedStep},
       {"planned_read_bytes", plannedPrologue + steps.size() * plannedStep},
       {"read_bytes", counters.readBytes},
+      {"disk_read_bytes", diskReadBytes()},
       {"written_bytes", counters.writtenBytes},
       {"short_transfers", counters.shortTransfers},
       {"io_busy_ms", milliseconds(static_cast<int64_t>(counters.busyNs))},
@@ -81,13 +82,19 @@ Status writeStats(const std::filesystem::path &path, Session &session, const Ste
   return writeFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
-uint64_t peakResidentBytes() {
-  std::ifstream status("/proc/self/status");
-  constexpr std::string_view key = "VmHWM:";
-  for (std::string line; std::getline(status, line);)
+namespace {
+/// A number of a file of `key value` lines in /proc/self; 0 where there is none.
+uint64_t processNumber(const char *file, std::string_view key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);)
     if (line.starts_with(key))
-      return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
+      return std::strtoull(line.c_str() + key.size(), nullptr, 10);
   return 0;
 }
+} // namespace
+
+uint64_t peakResidentBytes() { return processNumber("/proc/self/status", "VmHWM:") * 1024; }
+
+uint64_t diskReadBytes() { return processNumber("/proc/self/io", "read_bytes:"); }
 
 } // namespace spillway

@@ -23,4 +23,8 @@ Status writeStats(const std::filesystem::path &path, Session &session, const Ste
 /// the kernel does not say.
 uint64_t peakResidentBytes();
 
+/// What this process has had read from disks, by the kernel's count (/proc/self/io), in bytes:
+/// whatever was served from the page cache is not in it. 0 where the kernel does not say.
+uint64_t diskReadBytes();
+
 } // namespace spillway
