@@ -39,6 +39,8 @@ def memory_group(limit):
     """A control group with a memory limit, as the path of its cgroup.procs; None where there is none."""
     for parent, file in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
         group = pathlib.Path(parent) / f"spillway-{os.getpid()}"
+        if not (group.parent / "cgroup.procs").exists():
+            continue
         try:
             group.mkdir(exist_ok=True)
             (group / file).write_text(str(limit))

@@ -76,16 +76,13 @@ LogicalResult convertLeakyRelu(Node &node) {
 }
 
 LogicalResult convertPRelu(Node &node) {
-  if (failed(node.sameTypes({0, 1})))
+  auto inputs = node.broadcastInputs();
+  if (failed(inputs))
     return failure();
-  auto shape = node.broadcastAll({node.in(0), node.in(1)});
-  if (failed(shape))
-    return failure();
-  Tensor x = node.in(0);
-  if (*shape != x.shape())
+  Tensor x = node.in(0), slope = (*inputs)[1];
+  if (slope.shape() != x.shape())
     return node.error() << "the slope must broadcast to the input's shape";
   Emitter &emit = node.emit;
-  Tensor slope = emit.broadcast(node.in(1), *shape);
   return node.result(
       emit.select(emit.compare(Order::less, x, emit.like(x, 0)), emit.mul(x, slope), x));
 }

@@ -13,14 +13,10 @@ using BinaryMethod = Tensor (Emitter::*)(Tensor, Tensor);
 using UnaryMethod = Tensor (Emitter::*)(Tensor);
 
 template <BinaryMethod method> LogicalResult convertBinary(Node &node) {
-  if (failed(node.sameTypes({0, 1})))
+  auto inputs = node.broadcastInputs();
+  if (failed(inputs))
     return failure();
-  auto shape = node.broadcastAll({node.in(0), node.in(1)});
-  if (failed(shape))
-    return failure();
-  Emitter &emit = node.emit;
-  return node.result(
-      (emit.*method)(emit.broadcast(node.in(0), *shape), emit.broadcast(node.in(1), *shape)));
+  return node.result((node.emit.*method)((*inputs)[0], (*inputs)[1]));
 }
 
 template <UnaryMethod method> LogicalResult convertUnary(Node &node) {
@@ -67,15 +63,13 @@ Tensor floorMod(Emitter &emit, Tensor a, Tensor b) {
 
 LogicalResult convertMod(Node &node) {
   bool truncates = node.attr("fmod", int64_t{0}) != 0;
-  if (failed(node.sameTypes({0, 1})))
+  auto inputs = node.broadcastInputs();
+  if (failed(inputs))
     return failure();
   if (!truncates && isFloat(node.in(0).type))
     return node.error() << "floating-point operands need fmod = 1";
-  auto shape = node.broadcastAll({node.in(0), node.in(1)});
-  if (failed(shape))
-    return failure();
   Emitter &emit = node.emit;
-  Tensor a = emit.broadcast(node.in(0), *shape), b = emit.broadcast(node.in(1), *shape);
+  Tensor a = (*inputs)[0], b = (*inputs)[1];
   return node.result(truncates ? emit.rem(a, b) : floorMod(emit, a, b));
 }
 
@@ -117,11 +111,11 @@ Tensor integerPower(Emitter &emit, Tensor base, Tensor exponent) {
 }
 
 LogicalResult convertPow(Node &node) {
-  auto shape = node.broadcastAll({node.in(0), node.in(1)});
-  if (failed(shape))
+  auto inputs = node.broadcastAll({node.in(0), node.in(1)});
+  if (failed(inputs))
     return failure();
   Emitter &emit = node.emit;
-  Tensor base = emit.broadcast(node.in(0), *shape), exponent = emit.broadcast(node.in(1), *shape);
+  Tensor base = (*inputs)[0], exponent = (*inputs)[1];
   if (exponent.type == DataType::boolean)
     return node.error() << "the exponent must be a number";
   if (isFloat(base.type))
@@ -134,18 +128,15 @@ LogicalResult convertPow(Node &node) {
 }
 
 template <BinaryMethod method, bool isMean> LogicalResult convertVariadic(Node &node) {
-  SmallVector<Tensor> inputs = node.tensorsFrom(0);
-  if (failed(node.sameTypesOfAll()))
-    return failure();
-  auto shape = node.broadcastAll(inputs);
-  if (failed(shape))
+  auto inputs = node.broadcastInputs();
+  if (failed(inputs))
     return failure();
   Emitter &emit = node.emit;
-  Tensor result = emit.broadcast(inputs.front(), *shape);
-  for (Tensor input : llvm::drop_begin(inputs))
-    result = (emit.*method)(result, emit.broadcast(input, *shape));
-  if (isMean && inputs.size() > 1)
-    result = emit.div(result, emit.like(result, static_cast<double>(inputs.size())));
+  Tensor result = inputs->front();
+  for (Tensor input : llvm::drop_begin(*inputs))
+    result = (emit.*method)(result, input);
+  if (isMean && inputs->size() > 1)
+    result = emit.div(result, emit.like(result, static_cast<double>(inputs->size())));
   return node.result(result);
 }
 

@@ -11,25 +11,17 @@ using BinaryMethod = Tensor (Emitter::*)(Tensor, Tensor);
 using Order = Emitter::Order;
 
 template <Order order> LogicalResult convertComparison(Node &node) {
-  if (failed(node.sameTypes({0, 1})))
+  auto inputs = node.broadcastInputs();
+  if (failed(inputs))
     return failure();
-  auto shape = node.broadcastAll({node.in(0), node.in(1)});
-  if (failed(shape))
-    return failure();
-  Emitter &emit = node.emit;
-  return node.result(emit.compare(order, emit.broadcast(node.in(0), *shape),
-                                  emit.broadcast(node.in(1), *shape)));
+  return node.result(node.emit.compare(order, (*inputs)[0], (*inputs)[1]));
 }
 
 template <BinaryMethod method> LogicalResult convertLogic(Node &node) {
-  if (failed(node.sameTypes({0, 1})))
+  auto inputs = node.broadcastInputs();
+  if (failed(inputs))
     return failure();
-  auto shape = node.broadcastAll({node.in(0), node.in(1)});
-  if (failed(shape))
-    return failure();
-  Emitter &emit = node.emit;
-  return node.result(
-      (emit.*method)(emit.broadcast(node.in(0), *shape), emit.broadcast(node.in(1), *shape)));
+  return node.result((node.emit.*method)((*inputs)[0], (*inputs)[1]));
 }
 
 LogicalResult convertNot(Node &node) { return node.result(node.emit.logicalNot(node.in(0))); }
@@ -55,13 +47,10 @@ LogicalResult convertIsInf(Node &node) {
 LogicalResult convertWhere(Node &node) {
   if (failed(node.sameTypes({1, 2})))
     return failure();
-  auto shape = node.broadcastAll({node.in(0), node.in(1), node.in(2)});
-  if (failed(shape))
+  auto inputs = node.broadcastAll({node.in(0), node.in(1), node.in(2)});
+  if (failed(inputs))
     return failure();
-  Emitter &emit = node.emit;
-  return node.result(emit.select(emit.broadcast(node.in(0), *shape),
-                                 emit.broadcast(node.in(1), *shape),
-                                 emit.broadcast(node.in(2), *shape)));
+  return node.result(node.emit.select((*inputs)[0], (*inputs)[1], (*inputs)[2]));
 }
 
 } // namespace

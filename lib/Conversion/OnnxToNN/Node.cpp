@@ -68,7 +68,7 @@ LogicalResult Node::sameTypesOfAll() {
   return sameTypes(llvm::to_vector(llvm::seq<unsigned>(0, numInputs())));
 }
 
-FailureOr<Shape> Node::broadcastAll(ArrayRef<Tensor> tensors) {
+FailureOr<SmallVector<Tensor>> Node::broadcastAll(ArrayRef<Tensor> tensors) {
   Shape shape;
   for (Tensor tensor : tensors) {
     auto joint = broadcastShapes(shape, tensor.shape());
@@ -80,7 +80,13 @@ FailureOr<Shape> Node::broadcastAll(ArrayRef<Tensor> tensors) {
     }
     shape = *joint;
   }
-  return shape;
+  return llvm::map_to_vector(tensors, [&](Tensor tensor) { return emit.broadcast(tensor, shape); });
+}
+
+FailureOr<SmallVector<Tensor>> Node::broadcastInputs() {
+  if (failed(sameTypesOfAll()))
+    return failure();
+  return broadcastAll(tensorsFrom(0));
 }
 
 FailureOr<int64_t> Node::axis(int64_t axis, int64_t rank) {

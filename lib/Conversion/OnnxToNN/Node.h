@@ -57,8 +57,10 @@ public:
   /// Fails with an error unless all given inputs have one element type.
   mlir::LogicalResult sameTypes(llvm::ArrayRef<unsigned> which);
   mlir::LogicalResult sameTypesOfAll();
-  /// The shape that all inputs broadcast to.
-  mlir::FailureOr<Shape> broadcastAll(llvm::ArrayRef<Tensor> tensors);
+  /// The tensors, each broadcast to the shape that they share; an error where there is none.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> broadcastAll(llvm::ArrayRef<Tensor> tensors);
+  /// All inputs, which must have one element type, broadcast to one shape.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> broadcastInputs();
   /// `axis` counted from zero, for `rank` dimensions; an error where it is outside.
   mlir::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
   /// Axes counted from zero, ascending; an error for one outside or given twice.
