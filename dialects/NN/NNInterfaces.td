@@ -18,4 +18,18 @@ def NN_CostOpInterface : OpInterface<"CostOpInterface"> {
   ];
 }
 
+def NN_AnchorOpInterface : OpInterface<"AnchorOpInterface"> {
+  let cppNamespace = "::spillway::nn";
+  let description = [{
+    An operation that sets the loops of the kernel that it is in; a kernel has one at most.
+  }];
+  let methods = [
+    InterfaceMethod<"The schedule of its kernel.", "::spillway::nn::Schedule", "getSchedule", (ins)>,
+    InterfaceMethod<[{
+      Whether its operands must lie in memory. Those of other anchors can be pulled
+      element by element.
+    }], "bool", "readsMemory", (ins)>,
+  ];
+}
+
 #endif

@@ -18,6 +18,13 @@ def NN_IndexTensor : StaticShapeTensorOf<[I64, I32]>;
 class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic, traits>;
 class NN_PureOp<string mnemonic, list<Trait> traits = []>
     : NN_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<NN_CostOpInterface>] # traits>;
+class NN_AnchorOp<string mnemonic, string schedule, bit readsMemory, list<Trait> traits = []>
+    : NN_PureOp<mnemonic, [DeclareOpInterfaceMethods<NN_AnchorOpInterface>] # traits> {
+  let extraClassDefinition = [{
+    ::spillway::nn::Schedule $cppClass::getSchedule() { return Schedule::}] # schedule # [{; }
+    bool $cppClass::readsMemory() { return }] # !if(readsMemory, "true", "false") # [{; }
+  }];
+}
 
 //===----------------------------------------------------------------------===//
 // Movement: each result element is one element of an operand.
@@ -206,7 +213,7 @@ def NN_GatherNDOp : NN_PureOp<"gather_nd"> {
 // Contraction
 //===----------------------------------------------------------------------===//
 
-def NN_MatmulOp : NN_PureOp<"matmul"> {
+def NN_MatmulOp : NN_AnchorOp<"matmul", "gemm", /*readsMemory=*/1> {
   let summary = "Matrix product, batched, with either operand read transposed";
   let description = [{
     lhs [batch..., m, k] times rhs [batch..., k, n] (the last two swapped where a
@@ -238,7 +245,7 @@ def NN_MatmulOp : NN_PureOp<"matmul"> {
   }];
 }
 
-def NN_AttentionOp : NN_PureOp<"attention"> {
+def NN_AttentionOp : NN_AnchorOp<"attention", "attention", /*readsMemory=*/1> {
   let summary = "softmax(query x key^T * scale + mask) x value, without the score matrix";
   let description = [{
     query [b, h, m, d], key [b, hk, n, d], value [b, hk, n, e], result [b, h, m, e]; h is
@@ -271,7 +278,7 @@ def NN_AttentionOp : NN_PureOp<"attention"> {
 // combined by one fixed tree; along others, ascending order.
 //===----------------------------------------------------------------------===//
 
-def NN_ReduceOp : NN_PureOp<"reduce"> {
+def NN_ReduceOp : NN_AnchorOp<"reduce", "row", /*readsMemory=*/0> {
   let summary = "Combines the elements along some dimensions, which vanish";
   let description = [{
     Floats are combined in f32 (f64 in f64) and rounded once. Over no elements: the kind's identity
@@ -288,7 +295,8 @@ def NN_ReduceOp : NN_PureOp<"reduce"> {
   let hasVerifier = 1;
 }
 
-class NN_RowOp<string mnemonic> : NN_PureOp<mnemonic, [AllTypesMatch<["operand", "result"]>]> {
+class NN_RowOp<string mnemonic>
+    : NN_AnchorOp<mnemonic, "row", /*readsMemory=*/0, [AllTypesMatch<["operand", "result"]>]> {
   let arguments = (ins NN_FloatTensor:$operand, I64Attr:$dim);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = "$operand `dim` $dim attr-dict `:` type($operand)";
@@ -311,7 +319,8 @@ def NN_LogSoftmaxOp : NN_RowOp<"log_softmax"> {
   }];
 }
 
-def NN_LayerNormOp : NN_PureOp<"layer_norm", [AllTypesMatch<["operand", "result"]>]> {
+def NN_LayerNormOp
+    : NN_AnchorOp<"layer_norm", "row", /*readsMemory=*/0, [AllTypesMatch<["operand", "result"]>]> {
   let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `dim` on";
   let description = [{
     Statistics in f32 (f64 in f64), in two passes: the mean, then the mean of squared differences.
@@ -330,7 +339,8 @@ def NN_LayerNormOp : NN_PureOp<"layer_norm", [AllTypesMatch<["operand", "result"
   let hasVerifier = 1;
 }
 
-def NN_RmsNormOp : NN_PureOp<"rms_norm", [AllTypesMatch<["operand", "result"]>]> {
+def NN_RmsNormOp
+    : NN_AnchorOp<"rms_norm", "row", /*readsMemory=*/0, [AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / sqrt(mean(x^2) + epsilon) * scale over the dimensions from `dim` on";
   let description = [{
     Statistics in f32 (f64 in f64).
@@ -349,7 +359,8 @@ def NN_RmsNormOp : NN_PureOp<"rms_norm", [AllTypesMatch<["operand", "result"]>]>
   let hasVerifier = 1;
 }
 
-def NN_CumsumOp : NN_PureOp<"cumsum", [AllTypesMatch<["operand", "result"]>]> {
+def NN_CumsumOp
+    : NN_AnchorOp<"cumsum", "scan", /*readsMemory=*/0, [AllTypesMatch<["operand", "result"]>]> {
   let summary = "Running sum along a dimension, in order";
   let description = [{
     `exclusive` leaves out the element itself; `reverse` runs from the last element.

@@ -20,21 +20,12 @@ namespace {
 /// cheaper to store it and load it again.
 constexpr double cheapFlops = 8;
 
-/// The schedule that an operation imposes on its kernel, if it is an anchor.
-std::optional<nn::Schedule> anchorSchedule(Operation *op) {
-  if (isa<nn::MatmulOp>(op))
-    return nn::Schedule::gemm;
-  if (isa<nn::AttentionOp>(op))
-    return nn::Schedule::attention;
-  if (isa<nn::ReduceOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp>(op))
-    return nn::Schedule::row;
-  if (isa<nn::CumsumOp>(op))
-    return nn::Schedule::scan;
-  return std::nullopt;
-}
+bool isAnchor(Operation *op) { return isa<nn::AnchorOpInterface>(op); }
 
-/// Anchors whose operands must lie in memory.
-bool readsMemory(Operation *op) { return isa<nn::MatmulOp, nn::AttentionOp>(op); }
+bool readsMemory(Operation *op) {
+  auto anchor = dyn_cast<nn::AnchorOpInterface>(op);
+  return anchor && anchor.readsMemory();
+}
 
 bool isSplat(Operation *op) {
   SplatElementsAttr splat;
@@ -67,7 +58,8 @@ double elements(Value value) {
 /// What becomes one kernel.
 struct Group {
   Operation *root = nullptr;
-  Operation *anchor = nullptr;
+  /// Null where elements are computed one by one.
+  nn::AnchorOpInterface anchor;
   llvm::SmallSetVector<Operation *, 16> members;
 };
 
@@ -107,8 +99,8 @@ private:
   void join(Operation *op, Group &group) {
     group.members.insert(op);
     groupOf[op] = &group;
-    if (anchorSchedule(op))
-      group.anchor = op;
+    if (auto anchor = dyn_cast<nn::AnchorOpInterface>(op))
+      group.anchor = anchor;
   }
 
   /// The one group that holds every user of `op`, or null.
@@ -126,7 +118,7 @@ private:
   bool canJoin(Operation *op, const Group &group) const {
     if (static_cast<int64_t>(group.members.size()) >= maxOperations)
       return false;
-    if (anchorSchedule(op))
+    if (isAnchor(op))
       return !group.anchor && isEpilogue(op, group);
     if (auto reshape = dyn_cast<nn::ReshapeOp>(op); reshape && !isWorthPulling(reshape))
       return false;
@@ -141,7 +133,7 @@ private:
     if (auto cost = dyn_cast<nn::CostOpInterface>(op))
       flops = cost.getFlops() / std::max(1.0, elements(op->getResult(0)));
     bool repeats =
-        anchorSchedule(user) || elements(user->getResult(0)) > elements(op->getResult(0));
+        isAnchor(user) || elements(user->getResult(0)) > elements(op->getResult(0));
     return flops <= cheapFlops || !repeats;
   }
 
@@ -151,7 +143,7 @@ private:
     Operation *producer = reshape.getOperand().getDefiningOp();
     if (!producer || isSource(producer) || !producer->hasOneUse())
       return false;
-    return !anchorSchedule(producer) || keepsLastDimension(reshape);
+    return !isAnchor(producer) || keepsLastDimension(reshape);
   }
 
   /// Whether everything between `anchor` and the root happens at one index.
@@ -228,7 +220,8 @@ private:
                                 ArrayRef<Value> inputs, ArrayRef<Operation *> repeated) {
     OpBuilder builder(module.getContext());
     Location location = group.root->getLoc();
-    nn::Schedule schedule = group.anchor ? *anchorSchedule(group.anchor) : nn::Schedule::map;
+    nn::AnchorOpInterface anchor = group.anchor;
+    nn::Schedule schedule = anchor ? anchor.getSchedule() : nn::Schedule::map;
     auto type = builder.getFunctionType(TypeRange(inputs), group.root->getResultTypes());
     std::string stem = ("nn_" + nn::stringifySchedule(schedule)).str();
     auto kernel = nn::KernelOp::create(builder, location, stem, type, schedule, /*units=*/1,

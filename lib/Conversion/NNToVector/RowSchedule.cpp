@@ -19,14 +19,9 @@ constexpr int64_t lanes = reductionLanes;
 /// A line whose producer is worth keeping between passes is kept up to this length.
 constexpr int64_t maxKeptElements = 1 << 15;
 
-bool isAnchor(Operation &op) {
-  return isa<nn::ReduceOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp>(op);
-}
-
 Operation *anchorOf(nn::KernelOp kernel) {
-  auto body = kernel.getBody().front().without_terminator();
-  auto anchor = llvm::find_if(body, isAnchor);
-  return anchor == body.end() ? nullptr : &*anchor;
+  auto anchors = kernel.getOps<nn::AnchorOpInterface>();
+  return anchors.empty() ? nullptr : (*anchors.begin()).getOperation();
 }
 
 /// Dimensions of the anchor's operand that combine.
