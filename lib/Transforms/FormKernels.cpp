@@ -1,6 +1,7 @@
 #include "spillway/Transforms/Passes.h"
 
 #include "dialects/Zero/Zero.h"
+#include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/KernelSpace.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -40,15 +41,6 @@ bool isSource(Operation *op) {
 /// Free to compute again in every kernel that reads it.
 bool isRepeatable(Operation *op) {
   return (isa<nn::IotaOp>(op) || isSplat(op)) && llvm::none_of(op->getUsers(), readsMemory);
-}
-
-bool isElementwise(Operation *op) { return op->hasTrait<OpTrait::Elementwise>(); }
-
-/// A reshape that leaves the last dimension alone: an anchor's epilogue can go
-/// through it with the same vectors.
-bool keepsLastDimension(nn::ReshapeOp reshape) {
-  auto from = reshape.getOperand().getType(), to = reshape.getResult().getType();
-  return from.getRank() && to.getRank() && from.getShape().back() == to.getShape().back();
 }
 
 double elements(Value value) {
@@ -143,21 +135,14 @@ private:
     Operation *producer = reshape.getOperand().getDefiningOp();
     if (!producer || isSource(producer) || !producer->hasOneUse())
       return false;
-    return !isAnchor(producer) || keepsLastDimension(reshape);
+    return !isAnchor(producer) || kernels::keepsVectors(reshape);
   }
 
-  /// Whether everything between `anchor` and the root happens at one index.
+  /// Whether everything from `anchor` to the root can be its epilogue.
   static bool isEpilogue(Operation *anchor, const Group &group) {
-    SmallVector<Operation *> worklist(anchor->getUsers());
-    while (!worklist.empty()) {
-      Operation *op = worklist.pop_back_val();
-      auto reshape = dyn_cast<nn::ReshapeOp>(op);
-      if (!isElementwise(op) && !(reshape && keepsLastDimension(reshape)))
-        return false;
-      if (op != group.root)
-        llvm::append_range(worklist, op->getUsers());
-    }
-    return true;
+    auto epilogue = kernels::Epilogue::follow(
+        anchor, [&](Operation *op) { return group.members.contains(op); });
+    return succeeded(epilogue) && epilogue->keepsVectors();
   }
 
   int64_t maxOperations;

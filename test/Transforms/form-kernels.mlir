@@ -64,3 +64,65 @@ func.func @separate(%x: tensor<4x8xf32>, %v: tensor<8xf32>) -> tensor<4x8xf32> {
   %4 = nn.softmax %3 dim 1 : tensor<4x8xf32>
   return %4 : tensor<4x8xf32>
 }
+
+// -----
+
+// Heads are split in the epilogue of the product, and joined in that of the attention.
+zero.state @w "w" : tensor<32x32xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @heads
+// CHECK: nn.call @[[SPLIT:nn_gemm[_0-9]*]](%arg0, %{{.*}}) : {{.*}} -> tensor<1x2x4x16xf32>
+// CHECK-NEXT: nn.call @[[JOIN:nn_attention[_0-9]*]]
+// CHECK-NEXT: nn.reshape
+// CHECK-NEXT: return
+// CHECK: nn.kernel @[[SPLIT]]
+// CHECK: nn.matmul
+// CHECK-NEXT: nn.reshape
+// CHECK-NEXT: nn.transpose
+// CHECK: nn.kernel @[[JOIN]]
+// CHECK: nn.attention
+// CHECK-NEXT: nn.transpose
+func.func @heads(%x: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  %w = zero.use @w : tensor<32x32xf32>
+  %0 = nn.matmul %x, %w : tensor<4x32xf32>, tensor<32x32xf32> -> tensor<4x32xf32>
+  %1 = nn.reshape %0 : tensor<4x32xf32> -> tensor<1x4x2x16xf32>
+  %2 = nn.transpose %1 perm [0, 2, 1, 3] : tensor<1x4x2x16xf32> -> tensor<1x2x4x16xf32>
+  %3 = nn.attention <nan> %2, %2, %2 scale 1.0
+      : tensor<1x2x4x16xf32>, tensor<1x2x4x16xf32>, tensor<1x2x4x16xf32> -> tensor<1x2x4x16xf32>
+  %4 = nn.transpose %3 perm [0, 2, 1, 3] : tensor<1x2x4x16xf32> -> tensor<1x4x2x16xf32>
+  %5 = nn.reshape %4 : tensor<1x4x2x16xf32> -> tensor<4x32xf32>
+  return %5 : tensor<4x32xf32>
+}
+
+// -----
+
+// A transposition that moves columns is a kernel of its own; so is one that meets what it moves.
+// CHECK-LABEL: func @columns
+// CHECK: nn.call @nn_gemm
+// CHECK: nn.call @nn_map
+// CHECK: nn.call @nn_gemm
+// CHECK: nn.call @nn_map
+func.func @columns(%x: tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<2x2x2xf32>) {
+  %0 = nn.matmul %x, %x : tensor<2x2x2xf32>, tensor<2x2x2xf32> -> tensor<2x2x2xf32>
+  %1 = nn.transpose %0 perm [0, 2, 1] : tensor<2x2x2xf32> -> tensor<2x2x2xf32>
+  %2 = nn.matmul %1, %x : tensor<2x2x2xf32>, tensor<2x2x2xf32> -> tensor<2x2x2xf32>
+  %3 = nn.transpose %2 perm [1, 0, 2] : tensor<2x2x2xf32> -> tensor<2x2x2xf32>
+  %4 = arith.addf %2, %3 : tensor<2x2x2xf32>
+  return %1, %4 : tensor<2x2x2xf32>, tensor<2x2x2xf32>
+}
+
+// -----
+
+// A state that is read plain, transposed and elementwise has one layout. Its tiles stand for it
+// only where they follow the product's columns.
+zero.state @w "w" : tensor<8x8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @shared
+func.func @shared(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
+  %w = zero.use @w : tensor<8x8xf32>
+  %0 = nn.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = nn.matmul %0, %w transpose : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %2 = math.exp %w : tensor<8x8xf32>
+  return %1, %2 : tensor<4x8xf32>, tensor<8x8xf32>
+}
+// CHECK: nn.kernel @nn_gemm({{.*}}, %arg1: tensor<8x8xf32> {nn.layout = #nn.panels<1>, nn.tiled})
+// CHECK: nn.kernel @nn_gemm_{{[0-9]+}}({{.*}}, %arg1: tensor<8x8xf32> {nn.layout = #nn.panels<1>})
+// CHECK: nn.kernel @nn_map({{.*}}%arg0: tensor<8x8xf32> {nn.layout = #nn.panels<1>})

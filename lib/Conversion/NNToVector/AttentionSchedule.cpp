@@ -10,7 +10,7 @@
 // and o / l in the end (Milakov and Gimelshein, arXiv 1805.02867; Dao et al.,
 // arXiv 2205.14135). Blocks are the same for every cut of units.
 
-#include "spillway/Conversion/NNToVector/ElementEmitter.h"
+#include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/KernelSchedule.h"
 #include "spillway/Conversion/NNToVector/RegisterTile.h"
 
@@ -60,8 +60,8 @@ struct AttentionPlan {
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(KernelBuilder &kernel, nn::AttentionOp attention)
-      : kernel(kernel), b(kernel.builder()), attention(attention),
+  AttentionEmitter(KernelBuilder &kernel, nn::AttentionOp attention, const Epilogue &epilogue)
+      : kernel(kernel), b(kernel.builder()), attention(attention), epilogue(epilogue),
         plan(attention, kernel.target()) {}
 
   void emit();
@@ -119,6 +119,7 @@ private:
   KernelBuilder &kernel;
   ImplicitLocOpBuilder &b;
   nn::AttentionOp attention;
+  const Epilogue &epilogue;
   AttentionPlan plan;
   /// Scratch: packed tiles of queries [tile][depth][row]; panels of keys [panel][depth][key];
   /// scores and then weights [row][key]; output [row][column]; maximum and sum [row].
@@ -417,25 +418,6 @@ void AttentionEmitter::addValues(const Unit &unit, Value firstKey, Value keyCoun
   });
 }
 
-/// The value that `result` reshapes: it has the same elements in the same order.
-static Value beforeReshapes(Value result) {
-  while (auto reshape = result.getDefiningOp<nn::ReshapeOp>())
-    result = reshape.getOperand();
-  return result;
-}
-
-/// Where an element of the attention lies in `result`, which transposes it.
-static ElementIndex permutedIndex(Value result, ElementIndex index) {
-  auto transpose = result.getDefiningOp<nn::TransposeOp>();
-  if (!transpose)
-    return index;
-  index = permutedIndex(transpose.getOperand(), std::move(index));
-  ElementIndex permuted;
-  for (int64_t dim : transpose.getPerm())
-    permuted.push_back(index[dim]);
-  return permuted;
-}
-
 void AttentionEmitter::storeRow(const Unit &unit, Value row) {
   Value total = memref::LoadOp::create(b, sums, row);
   Value divisor = spread(total);
@@ -456,12 +438,7 @@ void AttentionEmitter::storeRow(const Unit &unit, Value row) {
       ElementEmitter emitter(kernel, panelWidth, columns);
       ElementIndex index{LaneIndex(unit.batch), LaneIndex(unit.head), LaneIndex(queryIndex),
                          LaneIndex(column, 1)};
-      for (auto [i, yielded] : llvm::enumerate(kernel.yield().getInputs())) {
-        Value transposed = beforeReshapes(yielded);
-        ArrayRef<int64_t> shape = cast<RankedTensorType>(transposed.getType()).getShape();
-        emitter.store(quotient, kernel.result(i),
-                      emitter.indices().linearize(permutedIndex(transposed, index), shape));
-      }
+      epilogue.store(emitter, quotient, index);
     });
   });
 }
@@ -479,32 +456,14 @@ nn::AttentionOp attentionOf(nn::KernelOp kernel) {
   return llvm::hasSingleElement(found) ? *found.begin() : nn::AttentionOp();
 }
 
-/// A result is the attention's through transpositions that keep the last dimension, then
-/// reshapes.
-LogicalResult verifyResult(Value result, nn::AttentionOp attention) {
-  result = beforeReshapes(result);
-  while (result != attention.getResult()) {
-    auto transpose = result.getDefiningOp<nn::TransposeOp>();
-    if (!transpose || transpose.getPerm().back() + 1 !=
-                          static_cast<int64_t>(transpose.getPerm().size()))
-      return attention->getParentOp()->emitOpError(
-          "has a result that is not its attention's, transposed and reshaped");
-    result = transpose.getOperand();
-  }
-  return success();
-}
-
 } // namespace
 
 FailureOr<KernelSpace> AttentionSchedule::space(nn::KernelOp kernel) const {
   nn::AttentionOp attention = attentionOf(kernel);
   if (!attention)
     return kernel.emitOpError("must hold one nn.attention");
-  if (failed(verifyElements(kernel, attention)))
+  if (failed(verifyElements(kernel, attention)) || failed(Epilogue::ofKernel(kernel, attention)))
     return failure();
-  for (Value result : cast<nn::YieldOp>(kernel.getBody().front().getTerminator()).getInputs())
-    if (failed(verifyResult(result, attention)))
-      return failure();
   int64_t scratch = 0;
   for (CpuLevel level : {CpuLevel::avx2, CpuLevel::avx512, CpuLevel::avx512bf16})
     scratch = std::max(scratch, AttentionPlan(attention, {level}).scratchBytes());
@@ -513,8 +472,9 @@ FailureOr<KernelSpace> AttentionSchedule::space(nn::KernelOp kernel) const {
 
 LogicalResult AttentionSchedule::emit(KernelBuilder &kernel) const {
   nn::AttentionOp attention = attentionOf(kernel.kernel());
+  FailureOr<Epilogue> epilogue = Epilogue::ofKernel(kernel.kernel(), attention);
   if (attention.getType().getNumElements() > 0)
-    AttentionEmitter(kernel, attention).emit();
+    AttentionEmitter(kernel, attention, *epilogue).emit();
   return success();
 }
 

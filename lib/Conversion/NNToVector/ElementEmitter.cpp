@@ -159,7 +159,10 @@ void ElementEmitter::store(Value element, Value memref, const LaneIndex &unresol
     return;
   }
   element = spread(element);
-  if (allActive())
+  if (address.offsets || address.stride != 1)
+    vector::ScatterOp::create(b, /*resultType=*/Type(), memref, ValueRange(base),
+                              indices_.offsets(address), mask(), element);
+  else if (allActive())
     vector::StoreOp::create(b, element, memref, base);
   else
     vector::MaskedStoreOp::create(b, memref, ValueRange(base), mask(), element);

@@ -407,3 +407,24 @@ ElementIndex IndexMath::delinearize(const LaneIndex &linear, ArrayRef<int64_t> s
   }
   return index;
 }
+
+ElementIndex IndexMath::reshape(ArrayRef<LaneIndex> index, ArrayRef<int64_t> from,
+                                ArrayRef<int64_t> to) {
+  // Leading and trailing dimensions that stay keep their index.
+  ElementIndex leading, trailing;
+  while (!from.empty() && !to.empty() && from.front() == to.front()) {
+    leading.push_back(index.front());
+    index = index.drop_front();
+    from = from.drop_front();
+    to = to.drop_front();
+  }
+  while (!from.empty() && !to.empty() && from.back() == to.back()) {
+    trailing.push_back(index.back());
+    index = index.drop_back();
+    from = from.drop_back();
+    to = to.drop_back();
+  }
+  llvm::append_range(leading, delinearize(linearize(index, from), to));
+  llvm::append_range(leading, llvm::reverse(trailing));
+  return leading;
+}

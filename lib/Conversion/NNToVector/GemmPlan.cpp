@@ -20,12 +20,20 @@ constexpr int64_t cacheLine = 64;
 
 } // namespace
 
-nn::PanelsAttr kernels::rhsPanels(nn::MatmulOp matmul) {
+/// The panel layout of a matmul's right operand; null for row-major order.
+static nn::PanelsAttr rhsPanels(nn::MatmulOp matmul) {
   auto argument = dyn_cast<BlockArgument>(matmul.getRhs());
   if (!argument)
     return {};
   auto kernel = matmul->getParentOfType<nn::KernelOp>();
   return kernel.getArgAttrOfType<nn::PanelsAttr>(argument.getArgNumber(), nn::layoutAttrName);
+}
+
+std::optional<unsigned> kernels::columnPanels(nn::MatmulOp matmul) {
+  nn::PanelsAttr panels = rhsPanels(matmul);
+  if (!panels || panels.getDim() != (matmul.getTransposeRhs() ? 0 : 1))
+    return std::nullopt;
+  return cast<BlockArgument>(matmul.getRhs()).getArgNumber();
 }
 
 GemmShape::GemmShape(nn::MatmulOp matmul)
@@ -47,8 +55,10 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
   tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
   groupPanels = std::min(maxGroupPanels, shape.panels());
   blockDepth = std::min(shape.depth, maxBlockDepth);
-  bool stored = rhsPanels(matmul) && operandElement == accumulator;
-  bool readInPlace = tiles.count == 1 && (rhsPanels(matmul) || !matmul.getTransposeRhs());
+  bool columns = columnPanels(matmul).has_value();
+  rhsAlongDepth = rhsPanels(matmul) ? !columns : matmul.getTransposeRhs();
+  bool stored = columns && operandElement == accumulator;
+  bool readInPlace = tiles.count == 1 && !rhsAlongDepth;
   packsRhs = !stored && !readInPlace;
 }
 

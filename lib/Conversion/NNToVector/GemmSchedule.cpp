@@ -4,7 +4,7 @@
 // lane of one accumulator; between blocks of depth the accumulator rests in scratch.
 // So the cuts of GemmPlan, and the units of a call, change no bit.
 
-#include "spillway/Conversion/NNToVector/ElementEmitter.h"
+#include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/GemmPlan.h"
 #include "spillway/Conversion/NNToVector/KernelSchedule.h"
 
@@ -22,11 +22,9 @@ constexpr int64_t cacheLineBytes = 64;
 
 class GemmEmitter {
 public:
-  GemmEmitter(KernelBuilder &kernel, nn::MatmulOp matmul)
-      : kernel(kernel), b(kernel.builder()), matmul(matmul), plan(matmul, kernel.target()) {
-    if (rhsPanels(matmul))
-      panels = cast<BlockArgument>(matmul.getRhs()).getArgNumber();
-  }
+  GemmEmitter(KernelBuilder &kernel, nn::MatmulOp matmul, const Epilogue &epilogue)
+      : kernel(kernel), b(kernel.builder()), matmul(matmul), epilogue(epilogue),
+        plan(matmul, kernel.target()), panels(columnPanels(matmul)) {}
 
   void emit();
 
@@ -77,8 +75,9 @@ private:
   KernelBuilder &kernel;
   ImplicitLocOpBuilder &b;
   nn::MatmulOp matmul;
+  const Epilogue &epilogue;
   GemmPlan plan;
-  /// The right operand's argument where it is stored in panels, and the first one there.
+  /// The right operand's argument where it is stored in panels of columns, and the first one there.
   std::optional<unsigned> panels;
   Value firstPanel;
   Value packedLhs, packedRhs, accumulators;
@@ -219,7 +218,7 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
   RankedTensorType type = matmul.getRhs().getType();
   auto at = [&](Value k) { return mul(sub(k, depth), panelWidth); };
   forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
-    if (panels || !matmul.getTransposeRhs()) {
+    if (!plan.rhsAlongDepth) {
       forDepth(depth, 1, [&](Value k, int64_t) {
         store(pullRhsRow(batch, column, columns, k), packedRhs, at(k));
       });
@@ -232,8 +231,9 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
         SmallVector<Value> block;
         for (int64_t i = first; i < std::min(columns, first + transposeSize); ++i) {
           ElementIndex index = batchIndex(math, batch, type);
-          index.push_back(math.add(LaneIndex(column), i));
-          index.push_back(LaneIndex(k, 1));
+          index.append({LaneIndex(k, 1), math.add(LaneIndex(column), i)});
+          if (matmul.getTransposeRhs())
+            std::swap(index.back(), *std::prev(index.end(), 2));
           block.push_back(toAccumulator(b, emitter.emit(matmul.getRhs(), index)));
         }
         for (auto [i, row] : llvm::enumerate(transposeBlock(b, block)))
@@ -342,15 +342,11 @@ void GemmEmitter::emitEpilogueRow(Value batch, Value row, Value column, int64_t 
   if (element != plan.accumulator)
     accumulator = arith::TruncFOp::create(b, panelType(element), accumulator);
   ElementEmitter emitter(kernel, panelWidth, columns);
-  emitter.bind(matmul.getResult(), accumulator);
   IndexMath &math = emitter.indices();
   LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));
-  for (auto [i, yielded] : llvm::enumerate(kernel.yield().getInputs())) {
-    auto type = cast<RankedTensorType>(yielded.getType());
-    ElementIndex index = math.delinearize(position, type.getShape().drop_back());
-    index.push_back(LaneIndex(column, 1));
-    emitter.storeResult(i, index, emitter.pull(yielded, index));
-  }
+  ElementIndex index = math.delinearize(position, matmul.getType().getShape().drop_back());
+  index.push_back(LaneIndex(column, 1));
+  epilogue.store(emitter, accumulator, index);
 }
 
 namespace {
@@ -366,33 +362,6 @@ nn::MatmulOp matmulOf(nn::KernelOp kernel) {
   return llvm::hasSingleElement(matmuls) ? *matmuls.begin() : nn::MatmulOp();
 }
 
-/// Every tensor that follows from the product has an element for each of its elements,
-/// in the same order and with the same columns.
-LogicalResult verifyEpilogue(nn::KernelOp kernel, nn::MatmulOp matmul) {
-  llvm::SmallPtrSet<Operation *, 8> followers{matmul};
-  int64_t columns = matmul.getN(), elements = matmul.getType().getNumElements();
-  auto follows = [&](Value operand) { return followers.contains(operand.getDefiningOp()); };
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (llvm::none_of(op.getOperands(), follows))
-      continue;
-    if (!OpTrait::hasElementwiseMappableTraits(&op) && !isa<nn::ReshapeOp>(op))
-      return op.emitOpError("cannot be computed in the epilogue of a matrix product");
-    followers.insert(&op);
-  }
-  for (Operation *op : followers) {
-    auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-    if (shape.empty() || shape.back() != columns)
-      return op->emitOpError("has other columns than the matrix product");
-  }
-  for (Type result : kernel.getResultTypes()) {
-    auto type = cast<RankedTensorType>(result);
-    if (type.getRank() == 0 || type.getShape().back() != columns ||
-        type.getNumElements() != elements)
-      return kernel.emitOpError("has a result of another shape than its matrix product");
-  }
-  return success();
-}
-
 } // namespace
 
 FailureOr<KernelSpace> GemmSchedule::space(nn::KernelOp kernel) const {
@@ -401,10 +370,7 @@ FailureOr<KernelSpace> GemmSchedule::space(nn::KernelOp kernel) const {
     return kernel.emitOpError("must hold one nn.matmul");
   if (matmul.getLhs().getType().getElementType().isInteger(1))
     return matmul.emitOpError("cannot be computed on i1");
-  if (nn::PanelsAttr panels = rhsPanels(matmul);
-      panels && panels.getDim() != (matmul.getTransposeRhs() ? 0 : 1))
-    return matmul.emitOpError("needs panels along its result's columns");
-  if (failed(verifyElements(kernel, matmul)) || failed(verifyEpilogue(kernel, matmul)))
+  if (failed(verifyElements(kernel, matmul)) || failed(Epilogue::ofKernel(kernel, matmul)))
     return failure();
   int64_t scratch = 0;
   for (CpuLevel level : {CpuLevel::avx2, CpuLevel::avx512, CpuLevel::avx512bf16})
@@ -414,8 +380,9 @@ FailureOr<KernelSpace> GemmSchedule::space(nn::KernelOp kernel) const {
 
 LogicalResult GemmSchedule::emit(KernelBuilder &kernel) const {
   nn::MatmulOp matmul = matmulOf(kernel.kernel());
+  FailureOr<Epilogue> epilogue = Epilogue::ofKernel(kernel.kernel(), matmul);
   if (!GemmShape(matmul).isEmpty())
-    GemmEmitter(kernel, matmul).emit();
+    GemmEmitter(kernel, matmul, *epilogue).emit();
   return success();
 }
 

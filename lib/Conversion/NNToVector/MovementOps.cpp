@@ -34,26 +34,9 @@ struct ConstantElements : Movement<ConstantElements, arith::ConstantOp> {
 
 struct ReshapeElements : Movement<ReshapeElements, nn::ReshapeOp> {
   static Value pull(nn::ReshapeOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
-    // Leading and trailing dimensions that stay keep their index.
-    ArrayRef<int64_t> from = typeOf(op.getResult()).getShape();
-    ArrayRef<int64_t> to = typeOf(op.getOperand()).getShape();
-    ElementIndex leading, trailing;
-    while (!from.empty() && !to.empty() && from.front() == to.front()) {
-      leading.push_back(index.front());
-      index = index.drop_front();
-      from = from.drop_front();
-      to = to.drop_front();
-    }
-    while (!from.empty() && !to.empty() && from.back() == to.back()) {
-      trailing.push_back(index.back());
-      index = index.drop_back();
-      from = from.drop_back();
-      to = to.drop_back();
-    }
-    IndexMath &math = emitter.indices();
-    llvm::append_range(leading, math.delinearize(math.linearize(index, from), to));
-    llvm::append_range(leading, llvm::reverse(trailing));
-    return emitter.pull(op.getOperand(), leading);
+    return emitter.pull(op.getOperand(),
+                        emitter.indices().reshape(index, typeOf(op.getResult()).getShape(),
+                                                  typeOf(op.getOperand()).getShape()));
   }
 };
 

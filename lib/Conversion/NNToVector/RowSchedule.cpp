@@ -4,7 +4,7 @@
 // set. Where they do not, lanes lie across neighbouring lines, and each line combines in
 // ascending order.
 
-#include "spillway/Conversion/NNToVector/ElementEmitter.h"
+#include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/KernelSchedule.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -194,8 +194,10 @@ Pass maximumPass(Type element) {
 /// The code of one unit: one line, or neighbouring lines side by side.
 class UnitCode {
 public:
-  UnitCode(KernelBuilder &kernel, Operation *anchor, const Lines &lines, bool keeps)
-      : kernel(kernel), n(kernel.builder()), anchor(anchor), lines(lines), keeps(keeps) {
+  UnitCode(KernelBuilder &kernel, Operation *anchor, const Epilogue &epilogue, const Lines &lines,
+           bool keeps)
+      : kernel(kernel), n(kernel.builder()), anchor(anchor), epilogue(epilogue), lines(lines),
+        keeps(keeps) {
     element = cast<RankedTensorType>(lines.operand.getType()).getElementType();
     accumulator = accumulatorOf(element);
   }
@@ -256,8 +258,7 @@ private:
   void emitReduce(nn::ReduceOp reduce) {
     Value result = reduceLine(reduce.getKind());
     ElementEmitter emitter(kernel, width, active);
-    emitter.bind(reduce.getResult(), n.narrow(result, element));
-    storeRoot(emitter, keptIndex(emitter));
+    epilogue.store(emitter, n.narrow(result, element), keptIndex(emitter));
   }
 
   Value reduceLine(nn::ReductionKind kind) {
@@ -439,8 +440,7 @@ private:
         y = n.multiply(y, n.widen(emitter.emit(scale, parameterIndex), accumulator));
       if (bias)
         y = n.add(y, n.widen(emitter.emit(bias, parameterIndex), accumulator));
-      emitter.bind(anchor->getResult(0), n.narrow(y, element));
-      storeRoot(emitter, index);
+      epilogue.store(emitter, n.narrow(y, element), index);
     };
     if (!lines.along) {
       kernel.loop(0, lines.length, 1, [&](Value position) {
@@ -536,24 +536,10 @@ private:
     return index;
   }
 
-  /// Stores the kernel's result, of which the anchor's element at `index` has been
-  /// bound. Between them are operations at the same index and reshapes.
-  void storeRoot(ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
-    Value root = kernel.yield().getOperand(0);
-    ArrayRef<int64_t> anchorShape =
-        cast<RankedTensorType>(anchor->getResult(0).getType()).getShape();
-    ArrayRef<int64_t> rootShape = cast<RankedTensorType>(root.getType()).getShape();
-    ElementIndex rootIndex(index);
-    if (rootShape != anchorShape) {
-      IndexMath &math = emitter.indices();
-      rootIndex = math.delinearize(math.linearize(index, anchorShape), rootShape);
-    }
-    emitter.storeResult(0, rootIndex, emitter.emit(root, rootIndex));
-  }
-
   KernelBuilder &kernel;
   Numbers n;
   Operation *anchor;
+  const Epilogue &epilogue;
   const Lines &lines;
   /// Whether elements stay in scratch after the first pass, and whether that is over.
   bool keeps, passed = false;
@@ -568,9 +554,7 @@ public:
     Operation *anchor = anchorOf(kernel);
     if (!anchor)
       return kernel.emitOpError("has the schedule row, but no reduction");
-    if (kernel.getNumResults() != 1)
-      return kernel.emitOpError("has the schedule row, but not one result");
-    if (failed(verifyElements(kernel, anchor)))
+    if (failed(verifyElements(kernel, anchor)) || failed(Epilogue::ofKernel(kernel, anchor)))
       return failure();
     Lines lines(anchor);
     int64_t scratch = 0;
@@ -583,12 +567,13 @@ public:
 
   LogicalResult emit(KernelBuilder &kernel) const override {
     Operation *anchor = anchorOf(kernel.kernel());
+    FailureOr<Epilogue> epilogue = Epilogue::ofKernel(kernel.kernel(), anchor);
     Lines lines(anchor);
     if (lines.units() == 0)
       return success();
     kernel.loop(kernel.begin(), kernel.end(), 1, [&](Value unit) {
       kernel.setFacts(unit, {1, lines.units()});
-      UnitCode(kernel, anchor, lines, keepsLine(anchor, lines)).emit(unit);
+      UnitCode(kernel, anchor, *epilogue, lines, keepsLine(anchor, lines)).emit(unit);
     });
     return success();
   }

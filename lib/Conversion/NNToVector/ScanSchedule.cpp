@@ -2,7 +2,7 @@
 // Lanes lie across lines, in the dimensions behind the summed one; where there are none,
 // a line is a loop of scalars.
 
-#include "spillway/Conversion/NNToVector/ElementEmitter.h"
+#include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/KernelSchedule.h"
 
 using namespace mlir;
@@ -37,38 +37,20 @@ struct ScanSpace {
   int64_t units() const { return outer * blocks(); }
 };
 
-/// Diagnoses users of the scan that need another element than the one at their own index.
-LogicalResult verifyEpilogue(nn::CumsumOp scan) {
-  SmallVector<Operation *> users(scan->getUsers());
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  while (!users.empty()) {
-    Operation *user = users.pop_back_val();
-    if (!seen.insert(user).second || isa<nn::YieldOp>(user))
-      continue;
-    if (!isa<nn::ReshapeOp>(user) && !OpTrait::hasElementwiseMappableTraits(user))
-      return user->emitOpError("cannot follow a scan in its kernel");
-    llvm::append_range(users, user->getUsers());
-  }
-  return success();
-}
-
 class ScanSchedule final : public KernelSchedule {
 public:
   FailureOr<KernelSpace> space(nn::KernelOp kernel) const override {
     nn::CumsumOp scan = scanOf(kernel);
     if (!scan)
       return kernel.emitOpError("has the schedule scan, but not one running sum");
-    if (failed(verifyElements(kernel, scan)) || failed(verifyEpilogue(scan)))
+    if (failed(verifyElements(kernel, scan)) || failed(Epilogue::ofKernel(kernel, scan)))
       return failure();
-    int64_t elements = cast<RankedTensorType>(scan.getType()).getNumElements();
-    for (Type type : kernel.getResultTypes())
-      if (cast<RankedTensorType>(type).getNumElements() != elements)
-        return kernel.emitOpError("has the schedule scan, but a result of another size");
     return KernelSpace{std::max<int64_t>(1, ScanSpace(scan).units()), 0};
   }
 
   LogicalResult emit(KernelBuilder &kernel) const override {
     nn::CumsumOp scan = scanOf(kernel.kernel());
+    FailureOr<Epilogue> epilogue = Epilogue::ofKernel(kernel.kernel(), scan);
     ScanSpace space(scan);
     if (space.units() * space.length == 0)
       return success();
@@ -81,26 +63,27 @@ public:
       LaneIndex first = math.multiply(block, scanLanes);
       int64_t rest = space.inner % scanLanes;
       if (rest == 0)
-        return emitLines(kernel, scan, space, outer, first, scanLanes);
+        return emitLines(kernel, scan, *epilogue, outer, first, scanLanes);
       Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, math.value(block.base),
                                            kernel.constantIndex(space.blocks() - 1));
       kernel.when(isLast, [&] {
-        emitLines(kernel, scan, space, outer, LaneIndex(space.inner - rest), rest);
+        emitLines(kernel, scan, *epilogue, outer, LaneIndex(space.inner - rest), rest);
       });
       if (space.blocks() == 1)
         return;
       Value isWhole =
           arith::XOrIOp::create(b, isLast, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-      kernel.when(isWhole, [&] { emitLines(kernel, scan, space, outer, first, scanLanes); });
+      kernel.when(isWhole, [&] { emitLines(kernel, scan, *epilogue, outer, first, scanLanes); });
     });
     return success();
   }
 
 private:
   /// The first `active` lines from `first` on, side by side.
-  static void emitLines(KernelBuilder &kernel, nn::CumsumOp scan, const ScanSpace &space,
+  static void emitLines(KernelBuilder &kernel, nn::CumsumOp scan, const Epilogue &epilogue,
                         LaneIndex outer, LaneIndex first, int64_t active) {
     ImplicitLocOpBuilder &b = kernel.builder();
+    ScanSpace space(scan);
     int64_t lanes = llvm::isPowerOf2_64(active) ? active : scanLanes;
     Type element = cast<RankedTensorType>(scan.getType()).getElementType();
     // Small floats are summed in f32.
@@ -128,22 +111,9 @@ private:
       Value result = scan.getExclusive() ? carried.front() : next;
       if (widens)
         result = arith::TruncFOp::create(b, laneType(element, lanes), result);
-      emitter.bind(scan.getResult(), result);
-      storeRoots(emitter, space, index);
+      epilogue.store(emitter, result, index);
       return SmallVector<Value>{next};
     });
-  }
-
-  static void storeRoots(ElementEmitter &emitter, const ScanSpace &space,
-                         const ElementIndex &index) {
-    IndexMath &math = emitter.indices();
-    for (auto [i, root] : llvm::enumerate(emitter.kernel().yield().getOperands())) {
-      ArrayRef<int64_t> shape = cast<RankedTensorType>(root.getType()).getShape();
-      ElementIndex at = index;
-      if (shape != space.shape)
-        at = math.delinearize(math.linearize(index, space.shape), shape);
-      emitter.storeResult(i, at, emitter.emit(root, at));
-    }
   }
 };
 

@@ -49,9 +49,24 @@ nn.kernel @no_matmul(%x: tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-nn.kernel @other_panels(%x: tensor<4x4xf32>, %w: tensor<4x4xf32> {nn.layout = #nn.panels<0>, nn.tiled}) -> tensor<4x4xf32>
+// Panels of depth, for another user of the weight: eight indices of depth are read at once and
+// transposed.
+// CHECK-LABEL: func.func @depth_panels
+// CHECK: vector.load {{.*}} : memref<1024xf32>, vector<8xf32>
+// CHECK: vector.shuffle {{.*}} [0, 8, 1, 9, 4, 12, 5, 13] : vector<8xf32>, vector<8xf32>
+// CHECK-NOT: vector.gather
+nn.kernel @depth_panels(%x: tensor<1x32xf32>, %w: tensor<32x32xf32> {nn.layout = #nn.panels<0>}) -> tensor<1x32xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 2 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<1x32xf32>, tensor<32x32xf32> -> tensor<1x32xf32>
+  nn.yield %0 : tensor<1x32xf32>
+}
+
+// -----
+
+nn.kernel @moves_columns(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32>
     attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
-  // expected-error @below {{needs panels along its result's columns}}
   %0 = nn.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
-  nn.yield %0 : tensor<4x4xf32>
+  // expected-error @below {{cannot follow nn.matmul in its kernel: it needs other elements of it}}
+  %1 = nn.slice %0 offsets [0, 3] strides [1, -1] : tensor<4x4xf32> -> tensor<4x4xf32>
+  nn.yield %1 : tensor<4x4xf32>
 }

@@ -15,10 +15,10 @@ nn.kernel @across(%x: tensor<9x32xf32>) -> tensor<9x32xf32>
 
 // -----
 
-nn.kernel @turned(%x: tensor<9x32xf32>) -> tensor<32x9xf32>
+nn.kernel @backwards(%x: tensor<9x32xf32>) -> tensor<9x32xf32>
     attributes {schedule = #nn.schedule<scan>, units = 1 : i64, scratch = 0 : i64} {
   %0 = nn.cumsum %x dim 0 : tensor<9x32xf32>
-  // expected-error @+1 {{cannot follow a scan in its kernel}}
-  %1 = nn.transpose %0 perm [1, 0] : tensor<9x32xf32> -> tensor<32x9xf32>
-  nn.yield %1 : tensor<32x9xf32>
+  // expected-error @+1 {{cannot follow nn.cumsum in its kernel}}
+  %1 = nn.slice %0 offsets [8, 0] strides [-1, 1] : tensor<9x32xf32> -> tensor<9x32xf32>
+  nn.yield %1 : tensor<9x32xf32>
 }

@@ -53,7 +53,7 @@ public:
 
   /// Loads elements of a rank-1 memref of storageType(element) at `address`.
   mlir::Value load(mlir::Value memref, const LaneIndex &address, mlir::Type element);
-  /// Stores them. The lanes must lie side by side or be one.
+  /// Stores them. No two active lanes may lie at one place, unless all do.
   void store(mlir::Value element, mlir::Value memref, const LaneIndex &address);
   /// Stores elements of result `i` of the kernel.
   void storeResult(unsigned i, llvm::ArrayRef<LaneIndex> index, mlir::Value element);

@@ -82,6 +82,9 @@ public:
   LaneIndex linearize(llvm::ArrayRef<LaneIndex> index, llvm::ArrayRef<int64_t> shape);
   /// The index at a row-major position in a tensor of this shape.
   ElementIndex delinearize(const LaneIndex &linear, llvm::ArrayRef<int64_t> shape);
+  /// The index of the same element where the tensor is reshaped.
+  ElementIndex reshape(llvm::ArrayRef<LaneIndex> index, llvm::ArrayRef<int64_t> from,
+                       llvm::ArrayRef<int64_t> to);
 
   /// base as one value.
   mlir::Value value(const ScalarIndex &index);

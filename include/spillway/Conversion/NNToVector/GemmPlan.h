@@ -38,6 +38,8 @@ struct GemmPlan {
   /// Panels in a group, indices of depth in a block (a multiple of 8 where there is
   /// more than one block).
   int64_t groupPanels, blockDepth;
+  /// Elements of the right operand lie side by side along depth, not along columns.
+  bool rhsAlongDepth;
   /// The right operand is copied, block by block, into panels of accumulator type:
   /// it is not stored so, and more than one tile reads it, or it cannot be read in place.
   bool packsRhs;
@@ -54,8 +56,8 @@ struct GemmPlan {
   int64_t scratchBytes() const { return packedLhsBytes() + packedRhsBytes() + accumulatorBytes(); }
 };
 
-/// The panel layout of a matmul's right operand: that of the kernel's argument, where
-/// it is one; null for row-major order.
-nn::PanelsAttr rhsPanels(nn::MatmulOp matmul);
+/// The kernel's argument that is the right operand of a matmul, where it is stored in panels
+/// of the result's columns.
+std::optional<unsigned> columnPanels(nn::MatmulOp matmul);
 
 } // namespace spillway::kernels

@@ -1,0 +1,99 @@
+#include "spillway/Conversion/NNToVector/Epilogue.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::kernels;
+
+bool kernels::keepsVectors(Operation *movement) {
+  if (auto transpose = dyn_cast<nn::TransposeOp>(movement)) {
+    ArrayRef<int64_t> perm = transpose.getPerm();
+    return !perm.empty() && perm.back() + 1 == static_cast<int64_t>(perm.size());
+  }
+  auto reshape = cast<nn::ReshapeOp>(movement);
+  ArrayRef<int64_t> from = reshape.getOperand().getType().getShape();
+  ArrayRef<int64_t> to = reshape.getResult().getType().getShape();
+  auto isWhole = [](int64_t size) { return size % panelWidth == 0; };
+  return !from.empty() && !to.empty() &&
+         (from.back() == to.back() || (isWhole(from.back()) && isWhole(to.back())));
+}
+
+FailureOr<Epilogue> Epilogue::follow(Operation *anchor, function_ref<bool(Operation *)> inside,
+                                     function_ref<void(Operation *)> refuse) {
+  Epilogue epilogue(anchor);
+  epilogue.paths_[anchor->getResult(0)] = {};
+  SmallVector<Value> reached = {anchor->getResult(0)};
+  while (!reached.empty()) {
+    Value from = reached.pop_back_val();
+    for (Operation *op : from.getUsers()) {
+      if (!inside(op))
+        continue;
+      Path path = epilogue.paths_.lookup(from);
+      if (isa<nn::ReshapeOp, nn::TransposeOp>(op)) {
+        path.push_back(op);
+      } else if (!OpTrait::hasElementwiseMappableTraits(op)) {
+        refuse(op);
+        return failure();
+      }
+      auto [known, isNew] = epilogue.paths_.try_emplace(op->getResult(0), path);
+      if (isNew) {
+        reached.push_back(op->getResult(0));
+      } else if (!agree(known->second, path)) {
+        refuse(op);
+        return failure();
+      }
+    }
+  }
+  return epilogue;
+}
+
+FailureOr<Epilogue> Epilogue::ofKernel(nn::KernelOp kernel, Operation *anchor) {
+  auto inside = [](Operation *op) { return !isa<nn::YieldOp>(op); };
+  FailureOr<Epilogue> epilogue = follow(anchor, inside, [&](Operation *op) {
+    op->emitOpError("cannot follow ")
+        << anchor->getName() << " in its kernel: it needs other elements of it";
+  });
+  if (failed(epilogue))
+    return failure();
+  for (Value result : cast<nn::YieldOp>(kernel.getBody().front().getTerminator()).getInputs())
+    if (!epilogue->paths_.contains(result))
+      return kernel.emitOpError("has a result that does not follow from its ")
+             << anchor->getName();
+  return epilogue;
+}
+
+bool Epilogue::keepsVectors() const {
+  return llvm::all_of(paths_, [](const auto &path) {
+    return llvm::all_of(path.second, kernels::keepsVectors);
+  });
+}
+
+bool Epilogue::agree(const Path &lhs, const Path &rhs) {
+  return llvm::equal(lhs, rhs, [](Operation *l, Operation *r) {
+    if (l->getName() != r->getName() || l->getResultTypes() != r->getResultTypes())
+      return false;
+    auto transpose = dyn_cast<nn::TransposeOp>(l);
+    return !transpose || transpose.getPerm() == cast<nn::TransposeOp>(r).getPerm();
+  });
+}
+
+ElementIndex Epilogue::positionOf(const Path &path, IndexMath &math, ArrayRef<LaneIndex> index) {
+  ElementIndex position(index);
+  for (Operation *op : path) {
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
+      position = math.reshape(position, reshape.getOperand().getType().getShape(),
+                              reshape.getResult().getType().getShape());
+      continue;
+    }
+    position = llvm::map_to_vector<4>(cast<nn::TransposeOp>(op).getPerm(),
+                                      [&](int64_t dim) { return position[dim]; });
+  }
+  return position;
+}
+
+void Epilogue::store(ElementEmitter &emitter, Value element, ArrayRef<LaneIndex> index) const {
+  emitter.bind(anchor_->getResult(0), element);
+  for (auto [i, result] : llvm::enumerate(emitter.kernel().yield().getInputs())) {
+    ElementIndex position = positionOf(paths_.lookup(result), emitter.indices(), index);
+    emitter.storeResult(i, position, emitter.pull(result, position));
+  }
+}
