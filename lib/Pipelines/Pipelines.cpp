@@ -17,6 +17,7 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const std::vector<s
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createNNFuseAttentionPass());
+  passes.addPass(zero::createZeroNarrowPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }

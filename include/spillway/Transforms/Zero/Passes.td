@@ -3,6 +3,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ZeroNarrowPass : Pass<"zero-narrow", "::mlir::ModuleOp"> {
+  let summary = "Keeps only the rows of a state that are read";
+  let description = [{
+    A state of which slices, or gathers with constant indices, read a range of rows becomes a state of
+    those rows: the others are neither stored nor moved, and no kernel takes them. Ranges
+    that share rows become one. Rows are indices of the first dimension that is not one, since a range of them
+    is consecutive bytes.
+
+    ```mlir
+    zero.state @p "p" : tensor<1024x768xf32> role(#zero.role<parameter>) source(#zero.file<"m.onnx", 64, 3145728>)
+    %p = zero.use @p : tensor<1024x768xf32>
+    %s = nn.slice %p offsets [0, 0] strides [1, 1] : tensor<1024x768xf32> -> tensor<128x768xf32>
+    ```
+    becomes
+    ```mlir
+    zero.state @p_0 "p[0:128]" : tensor<128x768xf32> role(#zero.role<parameter>) source(#zero.file<"m.onnx", 64, 393216>)
+    %p = zero.use @p_0 : tensor<128x768xf32>
+    %s = nn.slice %p offsets [0, 0] strides [1, 1] : tensor<128x768xf32> -> tensor<128x768xf32>
+    ```
+    (and the slice folds away).
+
+    Needs: operations, states without layout. Leaves: the same. States whose source is not
+    raw bytes of a file or a splat, and those that something reads whole, stay as they are.
+  }];
+  let statistics = [
+    Statistic<"numStates", "states", "States made of ranges of rows">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::spillway::zero::ZeroDialect"];
+}
+
 def ZeroOutlineConstantsPass : Pass<"zero-outline-constants", "::mlir::ModuleOp"> {
   let summary = "Turns constants that kernels take as operands into states";
   let description = [{
