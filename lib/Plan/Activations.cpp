@@ -1,5 +1,7 @@
 #include "spillway/Plan/Activations.h"
 
+#include "spillway/Plan/Residents.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -33,7 +35,8 @@ Value spillway::plan::sourceOf(Value value) {
 }
 
 uint64_t spillway::plan::lookupPieceBytes(zero::StateOp state) {
-  return static_cast<uint64_t>(state.getChunkUnits() * state.getUnitBytes());
+  auto chunkBytes = static_cast<uint64_t>(state.getChunkUnits() * state.getUnitBytes());
+  return std::min(chunkBytes, stateExtent(state));
 }
 
 uint64_t spillway::plan::scratchPerThread(nn::KernelOp kernel) {

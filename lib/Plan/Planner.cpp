@@ -90,6 +90,15 @@ uint64_t partCount(const Step &step, const std::vector<uint64_t> &tileUnits) {
   return parts;
 }
 
+/// The least that the host stages: the largest piece on its way to the device, and in its
+/// halves what is loaded into the device before the first step.
+uint64_t leastHostStaging(const Step &step, uint64_t piece) {
+  uint64_t chunk = 0;
+  for (const StepState &state : step.states)
+    chunk = std::max(chunk, state.extent(0, std::min(state.chunkUnits, state.units)));
+  return std::max(piece, 2 * chunk);
+}
+
 class Search {
 public:
   Search(const Step &step, const Machine &machine, const Budget &budget)
@@ -137,8 +146,7 @@ private:
 
   void tryHostStagings(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t piece,
                        uint64_t room) {
-    // What stays on the device comes up through halves of the host's staging.
-    uint64_t least = std::max(piece, 2 * largestChunkBytes());
+    uint64_t least = leastHostStaging(step_, piece);
     for (uint64_t quarters : stagingQuarters) {
       uint64_t hostStaging = alignUp(least * quarters / 4, blockBytes);
       if (hostStaging > *budget_.host || (quarters > 4 && hostStaging > allBytes_ + least))
@@ -186,8 +194,11 @@ private:
     placement.stagingBytes = staging;
     placement.hostStagingBytes = hostStaging;
     placement.homes.resize(step_.states.size());
-    for (size_t i = 0; i < step_.states.size(); ++i)
+    placement.kept.resize(step_.states.size());
+    for (size_t i = 0; i < step_.states.size(); ++i) {
       placement.homes[i].assign(tileCount(step_.states[i], tileUnits[i]), Home::nvme);
+      placement.kept[i].assign(placement.homes[i].size(), Kept::no);
+    }
     Timeline::Spare spare{resident, budget_.host ? *budget_.host - hostStaging : 0};
     keepSmall(placement, spare);
     if (!Timeline(step_, machine_, placement, budget_.host.has_value()).run(spare))
@@ -206,8 +217,10 @@ private:
     if (smallBytes_ > spare.compute)
       return;
     for (size_t i = 0; i < step_.states.size(); ++i)
-      if (step_.states[i].extent() <= smallStateBytes)
+      if (step_.states[i].extent() <= smallStateBytes) {
         std::ranges::fill(placement.homes[i], Home::compute);
+        std::ranges::fill(placement.kept[i], Kept::small);
+      }
     spare.compute -= smallBytes_;
     placement.residentBytes += smallBytes_;
   }
@@ -229,21 +242,16 @@ private:
             placement.hostResidentBytes -= bytes;
           }
           home = Home::compute;
+          placement.kept[i][tile] = Kept::room;
           spare.compute -= bytes;
           placement.residentBytes += bytes;
         } else if (home == Home::nvme && bytes <= spare.host) {
           home = Home::host;
+          placement.kept[i][tile] = Kept::room;
           spare.host -= bytes;
           placement.hostResidentBytes += bytes;
         }
       }
-  }
-
-  uint64_t largestChunkBytes() const {
-    uint64_t bytes = 0;
-    for (const StepState &state : step_.states)
-      bytes = std::max(bytes, state.extent(0, state.chunkUnits));
-    return bytes;
   }
 
   const Step &step_;
@@ -274,8 +282,9 @@ std::string describeWorking(const StepMoment &moment, uint64_t tileBytes) {
 Minimum spillway::plan::minimumOf(const Step &step) {
   Minimum minimum;
   std::vector<uint64_t> tileUnits = cutStates(step, 0);
-  minimum.bytes =
-      alignUp(step.activationBytes, blockBytes) + largestPieceBytes(step, tileUnits);
+  uint64_t piece = largestPieceBytes(step, tileUnits);
+  minimum.bytes = alignUp(step.activationBytes, blockBytes) + piece;
+  minimum.hostBytes = leastHostStaging(step, piece);
   for (size_t i = 0; i < step.moments.size(); ++i) {
     uint64_t tiles = pieceBytes(step, step.moments[i], tileUnits);
     uint64_t bytes = step.moments[i].workingBytes() + tiles;
@@ -301,10 +310,11 @@ Result<Placement> spillway::plan::place(const Step &step, const Machine &machine
                         describeWorking(moment, minimum.floorTileBytes));
   }
   if (budget.host)
-    return userError("the tiers device={} and host={} are too small: the device needs at least {} "
-                     "bytes ({}), the host at least twice the largest piece that streams{}",
+    return userError("the tiers device={} and host={} are too small: the smallest that work are "
+                     "device={} and host={} bytes ({} and {}){}",
                      formatSize(budget.compute), formatSize(*budget.host), minimum.bytes,
-                     formatSize(minimum.bytes), floor);
+                     minimum.hostBytes, formatSize(minimum.bytes), formatSize(minimum.hostBytes),
+                     floor);
   return userError("a budget of {} bytes ({}) is too small: the smallest that works is {} bytes "
                    "({}){}",
                    budget.compute, formatSize(budget.compute), minimum.bytes,

@@ -14,7 +14,7 @@ StoreLayout spillway::plan::layoutStore(ModuleOp module) {
   for (zero::StateOp state : module.getOps<zero::StateOp>()) {
     StatePlace place;
     place.storedBytes = state.getStoredBytes();
-    place.chunkBytes = std::min(lookupPieceBytes(state), stateExtent(state));
+    place.chunkBytes = lookupPieceBytes(state);
     layout.places.push_back(place);
   }
   for (bool small : {true, false})

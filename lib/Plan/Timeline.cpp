@@ -113,10 +113,12 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
     return;
   if (tile.bytes <= spare_.compute) {
     home(tile) = Home::compute;
+    placement_.kept[tile.state][tile.index] = Kept::late;
     spare_.compute -= tile.bytes;
     placement_.residentBytes += tile.bytes;
   } else if (readIsLate) {
     home(tile) = Home::host;
+    placement_.kept[tile.state][tile.index] = Kept::late;
     spare_.host -= tile.bytes;
     placement_.hostResidentBytes += tile.bytes;
   }

@@ -52,7 +52,8 @@ private:
 /// A kernel's scratch, rounded up so that the next thread's is aligned.
 uint64_t scratchPerThread(nn::KernelOp kernel);
 
-/// Bytes of the state file that a look-up reads for one index.
+/// Bytes of the state file that a look-up reads for one index: the smallest piece that can be
+/// read alone.
 uint64_t lookupPieceBytes(zero::StateOp state);
 
 } // namespace spillway::plan

@@ -20,11 +20,23 @@ struct Budget {
 /// Where a tile lies between steps.
 enum class Home : uint8_t { compute, host, nvme };
 
+/// Why a tile lies above NVMe.
+enum class Kept : uint8_t {
+  no,
+  /// A transfer of its own costs more than its bytes.
+  small,
+  /// Its call would wait for it.
+  late,
+  /// There was room left.
+  room,
+};
+
 struct Placement {
   /// Units of a tile per state; 0: one tile.
   std::vector<uint64_t> tileUnits;
   /// Per state and tile.
   std::vector<std::vector<Home>> homes;
+  std::vector<std::vector<Kept>> kept;
   /// Of the memory that kernels compute on, and of the host below it.
   uint64_t stagingBytes = 0, hostStagingBytes = 0;
   uint64_t residentBytes = 0, hostResidentBytes = 0;
@@ -34,8 +46,10 @@ struct Placement {
 
 /// The least that a step can do with.
 struct Minimum {
-  /// The smallest budget that works.
+  /// The smallest budget that works; with a host tier, of the device.
   uint64_t bytes = 0;
+  /// The smallest host that works below a device.
+  uint64_t hostBytes = 0;
   /// What the neediest call alone takes, with its states in the smallest tiles: no plan is smaller.
   uint64_t floorBytes = 0;
   /// That call (an index into Step::moments), and its tiles' bytes.

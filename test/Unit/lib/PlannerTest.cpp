@@ -163,6 +163,24 @@ TEST(Planner, ThreeTiersStayInside) {
   }
 }
 
+TEST(Planner, NamesTheSmallestTiersThatWork) {
+  for (unsigned seed = 0; seed < 15; ++seed) {
+    Step step = randomStep(seed);
+    Minimum minimum = minimumOf(step);
+    Result<Placement> placement = place(step, {}, {minimum.bytes, minimum.hostBytes});
+    ASSERT_TRUE(placement.ok()) << seed << placement.error().message;
+    for (Budget budget : {Budget{minimum.bytes - 1, minimum.hostBytes},
+                          Budget{minimum.bytes, minimum.hostBytes - 1}}) {
+      placement = place(step, {}, budget);
+      ASSERT_FALSE(placement.ok()) << seed;
+      EXPECT_NE(placement.error().message.find(fmt::format("device={} and host={} bytes", minimum.bytes,
+                                                           minimum.hostBytes)),
+                std::string::npos)
+          << placement.error().message;
+    }
+  }
+}
+
 TEST(IntervalLayout, NothingThatLivesTogetherOverlaps) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     Random random(seed);
