@@ -1,5 +1,6 @@
 // Reads or writes a file through a storage engine and prints what that took.
 #include "runtime/base/Size.h"
+#include "runtime/io/SequentialTransfer.h"
 #include "runtime/io/ThrottledEngine.h"
 #include "runtime/memory/Arena.h"
 
@@ -44,39 +45,11 @@ Result<std::unique_ptr<Engine>> makeEngineFor(const Settings &settings) {
       std::move(engine), Throttle{settings.throttle, settings.throttle}));
 }
 
-/// Keeps twice the depth of requests with the engine, so that it never runs dry.
-Status transfer(Engine &engine, const Settings &settings, int file, std::byte *memory) {
-  uint64_t requestBytes = settings.request ? settings.request : settings.options.blockBytes;
-  uint64_t window = uint64_t(2) * settings.options.depth;
-  std::vector<uint64_t> places;
-  for (uint64_t place = window; place > 0; --place)
-    places.push_back(place - 1);
-  std::vector<Completion> completions;
-  uint64_t offset = 0;
-  while (offset < settings.bytes || engine.inFlight() != 0) {
-    for (; offset < settings.bytes && !places.empty(); offset += requestBytes) {
-      uint64_t place = places.back();
-      places.pop_back();
-      SPILLWAY_RETURN_IF_ERROR(
-          engine.submit({settings.writes ? Request::write : Request::read, file, offset,
-                         memory + place * requestBytes,
-                         std::min(requestBytes, settings.bytes - offset), 0, place}));
-    }
-    SPILLWAY_RETURN_IF_ERROR(engine.poll(completions, forever));
-    for (Completion &completion : completions) {
-      if (!completion.status.ok())
-        return std::move(completion.status);
-      places.push_back(completion.tag);
-    }
-    completions.clear();
-  }
-  return {};
-}
-
 Status measure(const Settings &settings) {
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, makeEngineFor(settings));
   uint64_t requestBytes = settings.request ? settings.request : settings.options.blockBytes;
   SPILLWAY_ASSIGN_OR_RETURN(
+      // Twice the depth of requests with the engine, so that it never runs dry.
       Arena arena, Arena::allocate(2 * settings.options.depth * requestBytes, {.prefault = true}));
   std::span<std::byte> bytes = arena.bytes();
   SPILLWAY_RETURN_IF_ERROR(engine->registerMemory({&bytes, 1}));
@@ -86,7 +59,9 @@ Status measure(const Settings &settings) {
 
   double processorStart = processorSeconds();
   TimePoint start = Clock::now();
-  SPILLWAY_RETURN_IF_ERROR(transfer(*engine, settings, file, arena.data()));
+  SPILLWAY_RETURN_IF_ERROR(
+      transferSequentially(*engine, file, settings.writes ? Request::write : Request::read,
+                           settings.bytes, requestBytes, bytes));
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   double processor = processorSeconds() - processorStart;
 

@@ -2,6 +2,7 @@
 
 #include "spillway/Import/Import.h"
 #include "spillway/Pipelines/Pipelines.h"
+#include "spillway/Plan/Report.h"
 #include "spillway/Target/Bundle/BundleWriter.h"
 #include "spillway/Target/CPU/CompileKernels.h"
 #include "spillway/Transforms/Passes.h"
@@ -62,12 +63,26 @@ LogicalResult writeProgram(ModuleOp module, BundleWriter &bundle) {
   return bundle.writeFile(programName, bytesOf(text));
 }
 
+/// The file that the module was imported from.
+std::string modelName(ModuleOp module) {
+  if (auto name = dyn_cast<NameLoc>(module.getLoc()))
+    return name.getName().str();
+  return "unknown";
+}
+
 /// Plans the module in place and writes what depends on the plan.
 LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWriter &bundle) {
   FailureOr<PlannedProgram> planned = planProgram(module, options);
-  if (failed(planned) || failed(bundle.writeFile(tableName, planned->table)))
+  if (failed(planned) || failed(bundle.writeFile(tableName, planned->table)) ||
+      failed(bundle.writeFile(planName, bytesOf(planned->summary))))
     return failure();
-  return bundle.writeFile(planName, bytesOf(planned->summary));
+  if (options.report.empty())
+    return success();
+  std::string page = plan::drawReport(modelName(module), planned->table, planned->simulation,
+                                      planned->summary);
+  if (Status status = writeFileAtomically(options.report, std::as_bytes(std::span(page))); !status)
+    return emitError(module.getLoc()) << status.error().message;
+  return success();
 }
 
 /// Names that __builtin_cpu_supports knows.
@@ -97,13 +112,6 @@ LogicalResult advance(ModuleOp module, Form form, const CompileOptions &options)
   default:
     llvm_unreachable("no pipeline leads from this form to another");
   }
-}
-
-/// The file that the module was imported from.
-std::string modelName(ModuleOp module) {
-  if (auto name = dyn_cast<NameLoc>(module.getLoc()))
-    return name.getName().str();
-  return "unknown";
 }
 
 LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {

@@ -31,7 +31,7 @@ FailureOr<PlannedProgram> spillway::encodePlan(ModuleOp module, const PlanOption
       plan::simulate(*table, options.machine, plan::lookupPieces(module));
   if (!simulation)
     return module.emitError("bug in the planner: ") << simulation.error().message;
-  std::string summary = plan::summarize(module, *simulation);
+  std::string summary = plan::summarize(module, options.machine, *simulation);
   return PlannedProgram{std::move(*table), std::move(summary), *std::move(simulation)};
 }
 

@@ -68,7 +68,10 @@ Result<Machine> Machine::parse(std::string_view text) {
   Machine machine;
   Reader reader(json, "the machine description");
   SPILLWAY_RETURN_IF_ERROR(reader.checkKeys(
-      {"flops_per_thread", "memory_bytes_per_second", "launch_seconds", "channels"}));
+      {"estimate", "flops_per_thread", "memory_bytes_per_second", "launch_seconds", "channels"}));
+  if (auto estimate = json.find("estimate"); estimate != json.end() && !estimate->is_boolean())
+    return userError("the machine description: 'estimate' must be true or false");
+  machine.isEstimate = json.value("estimate", false);
   SPILLWAY_RETURN_IF_ERROR(reader.read("memory_bytes_per_second", machine.memoryBytesPerSecond));
   SPILLWAY_RETURN_IF_ERROR(reader.read("launch_seconds", machine.launchSeconds, true));
   if (auto flops = json.find("flops_per_thread"); flops != json.end()) {
@@ -89,6 +92,8 @@ Result<Machine> Machine::parse(std::string_view text) {
 
 std::string Machine::print() const {
   Json json;
+  if (isEstimate)
+    json["estimate"] = true;
   for (auto [type, flops] : flopsPerThread)
     json["flops_per_thread"][std::string(name(type))] = flops;
   json["memory_bytes_per_second"] = memoryBytesPerSecond;

@@ -1,11 +1,14 @@
 #include "spillway/Plan/Report.h"
 
+#include "ReportStyle.h"
+#include "runtime/base/Duration.h"
 #include "runtime/base/Size.h"
-#include "runtime/table/table_generated.h"
+#include "spillway/Plan/Occupancy.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace spillway;
@@ -16,9 +19,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> streamNames = {"compute", "read",      "write",
                                                          "copy up", "copy down", "communicate"};
-constexpr std::array<std::string_view, 6> streamColours = {"#4878a8", "#d08030", "#a04848",
-                                                           "#60a060", "#8868a8", "#888888"};
-constexpr double chartWidth = 1100, labelWidth = 110, rowHeight = 26, mapHeight = 320;
+/// Units of a plot, which is stretched to the width of the page.
+constexpr double plotWidth = 4000, rowHeight = 24, mapHeight = 340;
 
 std::string escape(std::string_view text) {
   std::string result;
@@ -42,69 +44,87 @@ std::string escape(std::string_view text) {
   return result;
 }
 
-std::string milliseconds(double seconds) { return fmt::format("{:.3f} ms", seconds * 1e3); }
-
-std::string labelOf(const table::Command &command) {
-  return command.label() ? command.label()->str() : table::EnumNameOperation(command.operation_type());
-}
-
-std::string rectangle(double x, double y, double width, double height, std::string_view colour,
+std::string rectangle(double x, double y, double width, double height, std::string_view kind,
                       std::string_view title) {
-  return fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" "
-                     "fill=\"{}\"><title>{}</title></rect>\n",
-                     x, y, std::max(width, 0.3), std::max(height, 0.3), colour, escape(title));
+  return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+                     "height=\"{:.1f}\"><title>{}</title></rect>\n",
+                     kind, x, y, std::max(width, 1.0), std::max(height, 0.5), escape(title));
 }
 
-/// Bytes of an arena that hold one thing for a while.
-struct Stay {
-  uint64_t offset = 0, bytes = 0;
-  double begin = 0, end = 0;
-  std::string label;
-  std::string_view colour;
-};
+std::string_view nameOf(Stay::Kind kind) {
+  switch (kind) {
+  case Stay::Kind::resident:
+    return "resident";
+  case Stay::Kind::staged:
+    return "staged";
+  case Stay::Kind::input:
+    return "input";
+  case Stay::Kind::computed:
+    return "computed";
+  case Stay::Kind::scratch:
+    break;
+  }
+  return "scratch";
+}
 
-class Page {
+std::string span(SimulatedCommand time) {
+  return fmt::format("{} to {}", formatSeconds(time.begin), formatSeconds(time.end));
+}
+
+class Charts {
 public:
-  Page(const table::Program &program, const Simulation &simulation)
+  Charts(const table::Program &program, const Simulation &simulation)
       : program_(program), simulation_(simulation),
-        scale_(chartWidth / std::max(simulation.stepSeconds, 1e-9)) {}
+        scale_(plotWidth / std::max(simulation.stepSeconds, 1e-9)) {}
 
   std::string drawStreams() const {
-    std::string rows;
+    std::string labels, rows;
     double y = 0;
     for (size_t stream = 0; stream < streamNames.size(); ++stream) {
-      if (simulation_.busySeconds[stream] == 0)
+      double busy = simulation_.busySeconds[stream];
+      if (busy == 0)
         continue;
-      rows += fmt::format("<text x=\"0\" y=\"{:.0f}\">{}</text>\n", y + 17, streamNames[stream]);
-      rows += drawStream(stream, y + 3);
+      labels += fmt::format("<span>{}, {:.0f} %</span>", streamNames[stream],
+                            100 * busy / std::max(simulation_.stepSeconds, 1e-9));
+      rows += drawStream(stream, y + 2);
       y += rowHeight;
     }
-    return fmt::format("<svg width=\"{:.0f}\" height=\"{:.0f}\">\n{}</svg>\n",
-                       chartWidth + labelWidth, y, rows);
+    return frame(labels, rows, y);
   }
 
-  std::string drawMemory() {
-    collectStays();
+  std::string drawMemory() const {
+    std::map<table::Tier, std::string> rectangles;
+    std::map<table::Tier, double> bytes;
+    for (const table::Arena *arena : *program_.arenas())
+      bytes[arena->tier()] = std::max<double>(1, static_cast<double>(arena->bytes()));
+    for (const Stay &stay : findStays(program_, simulation_)) {
+      double scale = mapHeight / bytes[stay.place.tier()];
+      rectangles[stay.place.tier()] += rectangle(
+          stay.time.begin * scale_, static_cast<double>(stay.place.offset()) * scale,
+          (stay.time.end - stay.time.begin) * scale_,
+          static_cast<double>(stay.place.bytes()) * scale, nameOf(stay.kind),
+          fmt::format("{} ({}), {} at {}, {}", stay.label, nameOf(stay.kind),
+                      formatSize(stay.place.bytes()), stay.place.offset(), span(stay.time)));
+    }
     std::string charts;
     for (const table::Arena *arena : *program_.arenas())
-      charts += fmt::format("<h3>{} arena, {}</h3>\n", table::EnumNameTier(arena->tier()),
+      charts += fmt::format("<h3>{}, {}</h3>\n", table::EnumNameTier(arena->tier()),
                             formatSize(arena->bytes())) +
-                drawArena(arena->tier(), static_cast<double>(arena->bytes()));
+                frame(fmt::format("<span>0</span><span>{}</span>", formatSize(arena->bytes())),
+                      rectangles[arena->tier()], mapHeight);
     return charts;
   }
 
 private:
-  double x(double seconds) const { return labelWidth + seconds * scale_; }
-
-  /// Commands closer than a pixel are drawn as one.
+  /// Commands that would be drawn over each other are drawn as one.
   std::string drawStream(size_t stream, double y) const {
     std::string result, title;
     double begin = 0, end = -1;
     size_t count = 0;
     auto flush = [&] {
       if (count)
-        result += rectangle(x(begin), y, (end - begin) * scale_, rowHeight - 6,
-                            streamColours[stream],
+        result += rectangle(begin * scale_, y, (end - begin) * scale_, rowHeight - 4,
+                            fmt::format("s{}", stream),
                             count > 1 ? fmt::format("{} commands from {}", count, title) : title);
       count = 0;
     };
@@ -117,8 +137,7 @@ private:
       if (!joins) {
         flush();
         begin = time.begin;
-        title = fmt::format("{}, {} to {}", labelOf(command), milliseconds(time.begin),
-                            milliseconds(time.end));
+        title = fmt::format("{}, {}", labelOf(command), span(time));
       }
       end = time.end;
       ++count;
@@ -127,152 +146,163 @@ private:
     return result;
   }
 
-  void collectStays() {
-    for (const table::Command *command : *program_.prologue())
-      if (const table::Slice *target = targetOf(*command))
-        stays_[target->tier()].push_back({target->offset(), target->bytes(), 0,
-                                          simulation_.stepSeconds, labelOf(*command), "#c8c8c8"});
-    for (const table::Binding *input : *program_.inputs())
-      open(*input->slice(), {0, 0}, input->name()->str(), "#90b8d8");
-    for (uint32_t i = 0; i < program_.step()->size(); ++i)
-      touch(*program_.step()->Get(i), simulation_.step[i]);
-    for (const table::Binding *output : *program_.outputs())
-      extend(*output->slice(), simulation_.stepSeconds);
-    for (auto &[place, stay] : open_)
-      stays_[place.first].push_back(std::move(stay));
-    open_.clear();
+  /// A plot with labels on its left and the time under it.
+  std::string frame(std::string_view labels, std::string_view content, double height) const {
+    return fmt::format("<div class=\"row\"><div class=\"label\" style=\"height:{0:.0f}px\">{1}</div>"
+                       "<div class=\"plots\"><div class=\"plot\"><svg viewBox=\"0 0 {2:.0f} {0:.0f}\" "
+                       "style=\"height:{0:.0f}px\" preserveAspectRatio=\"none\">\n{3}</svg>"
+                       "<div class=\"axis\">{4}</div></div></div></div>\n",
+                       height, labels, plotWidth, content, drawTicks());
   }
 
-  static const table::Slice *targetOf(const table::Command &command) {
-    if (auto read = command.operation_as_Read())
-      return read->target();
-    if (auto copy = command.operation_as_Copy())
-      return copy->target();
-    return nullptr;
-  }
-
-  void touch(const table::Command &command, SimulatedCommand time) {
-    std::string label = labelOf(command);
-    if (auto launch = command.operation_as_Launch()) {
-      uint32_t inputs = program_.kernels()->Get(launch->kernel())->inputs();
-      for (uint32_t i = 0; launch->arguments() && i < launch->arguments()->size(); ++i) {
-        const table::Slice &slice = launch->arguments()->Get(i)->slice();
-        // A part of a launch goes on with what an earlier one began.
-        if (i < inputs || launch->begin() > 0)
-          extend(slice, time.end);
-        else
-          open(slice, time, label, streamColours[0]);
+  /// Five to twelve round times.
+  std::string drawTicks() const {
+    double total = std::max(simulation_.stepSeconds, 1e-9);
+    double tick = std::pow(10, std::floor(std::log10(total / 5)));
+    for (double factor : {5.0, 2.0})
+      if (total / (tick * factor) >= 5) {
+        tick *= factor;
+        break;
       }
-      if (launch->scratch())
-        open(*launch->scratch(), time, "scratch of " + label, "#b0b0d8");
-    } else if (auto lookup = command.operation_as_Lookup()) {
-      extend(*lookup->indices(), time.end);
-      open(*lookup->target(), time, label, streamColours[0]);
-      if (lookup->staging())
-        open(*lookup->staging(), time, "staging of " + label, "#e8c090");
-    } else if (const table::Slice *target = targetOf(command)) {
-      if (auto copy = command.operation_as_Copy())
-        extend(*copy->source(), time.end);
-      open(*target, time, label, streamColours[static_cast<size_t>(command.stream())]);
-    } else if (auto gather = command.operation_as_AllGather()) {
-      extend(*gather->source(), time.end);
-      open(*gather->target(), time, label, streamColours[5]);
-    }
-  }
-
-  using PlaceKey = std::pair<table::Tier, uint64_t>;
-
-  void open(const table::Slice &slice, SimulatedCommand time, std::string label,
-            std::string_view colour) {
-    PlaceKey place{slice.tier(), slice.offset()};
-    auto it = open_.find(place);
-    if (it != open_.end())
-      stays_[slice.tier()].push_back(std::move(it->second));
-    open_[place] = {slice.offset(), slice.bytes(), time.begin, time.end, std::move(label), colour};
-  }
-
-  void extend(const table::Slice &slice, double end) {
-    if (auto it = open_.find({slice.tier(), slice.offset()}); it != open_.end())
-      it->second.end = std::max(it->second.end, end);
-  }
-
-  std::string drawArena(table::Tier tier, double bytes) const {
-    std::string result;
-    auto stays = stays_.find(tier);
-    double scale = mapHeight / std::max(bytes, 1.0);
-    if (stays != stays_.end())
-      for (const Stay &stay : stays->second)
-        result += rectangle(x(stay.begin), static_cast<double>(stay.offset) * scale,
-                            (stay.end - stay.begin) * scale_,
-                            static_cast<double>(stay.bytes) * scale, stay.colour,
-                            fmt::format("{}, {} at {}, {} to {}", stay.label,
-                                        formatSize(stay.bytes), stay.offset,
-                                        milliseconds(stay.begin), milliseconds(stay.end)));
-    return fmt::format("<svg width=\"{:.0f}\" height=\"{:.0f}\"><rect x=\"{}\" width=\"{}\" "
-                       "height=\"{}\" fill=\"#f4f4f4\"/>\n{}</svg>\n",
-                       chartWidth + labelWidth, mapHeight, labelWidth, chartWidth, mapHeight,
-                       result);
+    std::string ticks;
+    for (int i = 0; i * tick < total; ++i)
+      ticks += fmt::format("<span style=\"left:{:.3f}%\">{}</span>", 100 * i * tick / total,
+                           i ? formatSeconds(i * tick) : "0");
+    return ticks;
   }
 
   const table::Program &program_;
   const Simulation &simulation_;
   double scale_;
-  std::map<PlaceKey, Stay> open_;
-  std::map<table::Tier, std::vector<Stay>> stays_;
 };
 
-std::string describeLimits(const Simulation &simulation, const Json &summary) {
+/// What computation waits for, and how long, longest first.
+std::string listStalls(const table::Program &program, const Simulation &simulation) {
+  struct Stall {
+    double seconds = 0;
+    size_t count = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Stall> stalls;
+  double free = 0, total = 0;
+  for (uint32_t i = 0; i < program.step()->size(); ++i) {
+    const table::Command &command = *program.step()->Get(i);
+    if (command.stream() != table::Stream::compute)
+      continue;
+    double seconds = simulation.step[i].begin - free;
+    free = simulation.step[i].end;
+    if (seconds < 1e-9 || !command.waits() || command.waits()->size() == 0)
+      continue;
+    uint32_t last = *std::ranges::max_element(
+        *command.waits(), {}, [&](uint32_t wait) { return simulation.step[wait].end; });
+    const table::Command &cause = *program.step()->Get(last);
+    Stall &stall = stalls[{labelOf(command),
+                           fmt::format("{} ({})", labelOf(cause),
+                                       streamNames[static_cast<size_t>(cause.stream())])}];
+    stall.seconds += seconds;
+    ++stall.count;
+    total += seconds;
+  }
+  if (stalls.empty())
+    return "<p>Computation never waits.</p>\n";
+  std::vector<std::pair<std::pair<std::string, std::string>, Stall>> longest(stalls.begin(),
+                                                                             stalls.end());
+  std::ranges::sort(longest, {}, [](const auto &entry) {
+    return std::pair(-entry.second.seconds, entry.first);
+  });
+  constexpr size_t shown = 15;
+  std::string rows;
+  for (const auto &[names, stall] : std::span(longest).first(std::min(shown, longest.size())))
+    rows += fmt::format("<tr><td class=\"n\">{}<td class=\"n\">{}<td>{}<td>{}</tr>\n",
+                        formatSeconds(stall.seconds), stall.count, escape(names.first),
+                        escape(names.second));
+  return fmt::format("<p>{} of a step nothing is computed. The longest waits:</p>\n<table><tr>"
+                     "<th class=\"n\">time<th class=\"n\">waits<th>of<th>for</tr>\n{}</table>\n",
+                     formatSeconds(total), rows);
+}
+
+std::string card(std::string_view figure, std::string_view what) {
+  return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", escape(figure),
+                     escape(what));
+}
+
+std::string drawCards(const table::Program &program, const Simulation &simulation,
+                      const Json &summary) {
   double gap = simulation.boundSeconds > 0
                    ? 100 * (simulation.stepSeconds / simulation.boundSeconds - 1)
                    : 0;
-  std::string text =
-      fmt::format("<p>A step takes <b>{}</b>; no order of these commands takes less than {}, "
-                  "which {} takes alone ({:.1f} % over).</p>\n",
-                  milliseconds(simulation.stepSeconds), milliseconds(simulation.boundSeconds),
-                  streamNames[simulation.limitingStream], gap);
-  text += "<table><tr><th>stream<th>busy<th>bytes</tr>\n";
-  for (size_t stream = 0; stream < streamNames.size(); ++stream)
-    if (simulation.busySeconds[stream] > 0)
-      text += fmt::format("<tr><td>{}<td>{}<td>{}</tr>\n", streamNames[stream],
-                          milliseconds(simulation.busySeconds[stream]),
-                          formatSize(simulation.movedBytes[stream]));
-  text += "</table>\n";
+  std::string cards = card(formatSeconds(simulation.stepSeconds), "predicted step");
+  cards += card(formatSeconds(simulation.boundSeconds),
+                fmt::format("bound, set by {}", streamNames[simulation.limitingStream]));
+  cards += card(fmt::format("{:.1f} %", gap), "over the bound");
+  for (const table::Arena *arena : *program.arenas())
+    cards += card(formatSize(arena->bytes()),
+                  fmt::format("of {} memory", table::EnumNameTier(arena->tier())));
+  for (size_t stream = 1; stream < streamNames.size(); ++stream)
+    if (simulation.movedBytes[stream])
+      cards += card(formatSize(simulation.movedBytes[stream]),
+                    fmt::format("{} each step", streamNames[stream]));
   if (summary.contains("minimum_bytes"))
-    text += fmt::format("<p>The smallest budget that works is {}; {} alone needs {}.</p>\n",
-                        formatSize(summary["minimum_bytes"].get<uint64_t>()),
-                        escape(summary.value("floor_operation", "")),
-                        formatSize(summary["floor_bytes"].get<uint64_t>()));
-  return text;
+    cards += card(formatSize(summary.value("minimum_bytes", uint64_t{0})),
+                  fmt::format("smallest memory that works; {} alone takes {}",
+                              summary.value("floor_operation", ""),
+                              formatSize(summary.value("floor_bytes", uint64_t{0}))));
+  return "<div class=\"cards\">\n" + cards + "</div>\n";
 }
 
 std::string listStates(const Json &summary) {
   std::string rows;
-  if (!summary.contains("states"))
-    return rows;
-  for (const Json &state : summary["states"])
-    rows += fmt::format("<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}</tr>\n",
+  for (const Json &state : summary.value("states", Json::array())) {
+    Json home = state.value("home", Json::object());
+    rows += fmt::format("<tr><td>{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}"
+                        "<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>\n",
                         escape(state.value("name", "")),
                         formatSize(state.value("bytes", uint64_t{0})), state.value("tiles", 0),
-                        state["home"].value("device", 0), state["home"].value("host", 0),
-                        state["home"].value("nvme", 0));
-  return "<table><tr><th>state<th>bytes<th>tiles<th>device<th>host<th>nvme</tr>\n" + rows +
-         "</table>\n";
+                        home.value("device", 0), home.value("host", 0), home.value("nvme", 0),
+                        escape(state.value("why", "")));
+  }
+  return "<table><tr><th>weight<th class=\"n\">bytes<th class=\"n\">tiles<th class=\"n\">in device"
+         "<th class=\"n\">in host<th class=\"n\">on NVMe<th>the plan</tr>\n" +
+         rows + "</table>\n";
 }
+
+constexpr std::string_view zoomControl =
+    "<p>Zoom <input type=\"range\" min=\"1\" max=\"40\" value=\"1\" "
+    "oninput=\"document.body.style.setProperty('--zoom', this.value)\"> (hover for names and "
+    "times)</p>\n";
+
+constexpr std::string_view legend =
+    "<p>Across: time. Down: addresses."
+    "<i class=\"key resident\"></i>weights that stay<i class=\"key staged\"></i>weights that stream"
+    "<i class=\"key input\"></i>inputs<i class=\"key computed\"></i>computed"
+    "<i class=\"key scratch\"></i>scratch</p>\n";
 
 } // namespace
 
 std::string spillway::plan::drawReport(std::string_view title, std::span<const uint8_t> table,
                                        const Simulation &simulation, std::string_view summary) {
   Json json = Json::parse(summary, nullptr, /*allow_exceptions=*/false);
-  Page page(*table::GetProgram(table.data()), simulation);
-  std::string name = escape(title);
-  return fmt::format(
-      "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Plan of {0}</title>\n<style>"
-      "body{{font:14px sans-serif;margin:2em}} td,th{{padding:1px 12px 1px 0;text-align:left}} "
-      "svg{{display:block}} rect:hover{{opacity:.6}}</style></head><body>\n<h1>Plan of {0}</h1>\n"
-      "{1}<h2>Streams over a step</h2>\n{2}<h2>Memory over a step</h2>\n<p>Across: time. Down: "
-      "addresses. Grey stays; blue is computed; orange comes from NVMe.</p>\n{3}"
-      "<h2>States</h2>\n<p>Tiles by where they live between steps.</p>\n{4}</body></html>\n",
-      name, describeLimits(simulation, json), page.drawStreams(), page.drawMemory(),
-      listStates(json));
+  if (!json.is_object())
+    json = Json::object();
+  const table::Program &program = *table::GetProgram(table.data());
+  Charts charts(program, simulation);
+  std::string name = escape(title), page;
+  page += fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                      "<title>Plan of {0}</title>\n<style>{1}</style></head>\n<body>\n"
+                      "<h1>Plan of {0}</h1>\n",
+                      name, reportStyle);
+  page += drawCards(program, simulation, json);
+  if (json.value("machine", Json::object()).value("estimate", false))
+    page += "<p class=\"note\">Times are for a machine of default figures, which are estimates. "
+            "<code>spillway calibrate</code> measures this one.</p>\n";
+  page += "<h2>Streams over a step</h2>\n";
+  page += zoomControl;
+  page += charts.drawStreams();
+  page += "<h2>What computation waits for</h2>\n";
+  page += listStalls(program, simulation);
+  page += "<h2>Memory over a step</h2>\n";
+  page += legend;
+  page += charts.drawMemory();
+  page += "<h2>Weights</h2>\n<p>Where their tiles live between steps.</p>\n";
+  page += listStates(json);
+  return page + "</body></html>\n";
 }

@@ -14,24 +14,38 @@ using Json = nlohmann::ordered_json;
 std::vector<uint64_t> spillway::plan::lookupPieces(ModuleOp module) {
   std::vector<uint64_t> pieces;
   for (zero::StateOp state : module.getOps<zero::StateOp>())
-    pieces.push_back(std::min(lookupPieceBytes(state), stateExtent(state)));
+    pieces.push_back(lookupPieceBytes(state));
   return pieces;
 }
 
 namespace {
 
-Json describeArenas(ModuleOp module, rt::ProgramOp program) {
+/// What zero-plan has decided; null where it did not run.
+using Decided = DictionaryAttr;
+
+uint64_t numberIn(Decided decided, StringRef name) {
+  auto number = decided ? decided.getAs<IntegerAttr>(name) : IntegerAttr();
+  return number ? number.getInt() : 0;
+}
+
+Json describeArenas(ModuleOp module, rt::ProgramOp program, Decided decided) {
   Json arenas = Json::array();
-  for (auto arena : program.getBody().front().getOps<rt::ArenaOp>())
+  for (auto arena : program.getBody().front().getOps<rt::ArenaOp>()) {
+    uint64_t resident = Residents(module, arena.getTier()).bytes();
+    uint64_t staging = numberIn(decided, arenas.empty() ? "staging" : "host_staging");
     arenas.push_back({{"tier", zero::stringifyTier(arena.getTier()).str()},
                       {"bytes", arena.getBytes()},
-                      {"resident_bytes", Residents(module, arena.getTier()).bytes()}});
+                      {"resident_bytes", resident},
+                      {"staging_bytes", staging},
+                      {"activation_bytes", arena.getBytes() - resident - staging}});
+  }
   return arenas;
 }
 
-Json describeStates(ModuleOp module) {
+Json describeStates(ModuleOp module, Decided decided) {
+  auto reasons = decided ? decided.getAs<ArrayAttr>("reasons") : ArrayAttr();
   Json states = Json::array();
-  for (zero::StateOp state : module.getOps<zero::StateOp>()) {
+  for (auto [index, state] : llvm::enumerate(module.getOps<zero::StateOp>())) {
     std::array<int64_t, 3> tiles{};
     for (int64_t tile = 0; tile < state.getTileCount(); ++tile)
       ++tiles[static_cast<size_t>(state.getTileHome(tile))];
@@ -41,6 +55,8 @@ Json describeStates(ModuleOp module) {
                   {"tile_bytes", state.getTileCount() ? tileExtent(state, 0).second : 0}};
     for (zero::Tier tier : {zero::Tier::device, zero::Tier::host, zero::Tier::nvme})
       entry["home"][zero::stringifyTier(tier).str()] = tiles[static_cast<size_t>(tier)];
+    if (reasons && index < reasons.size())
+      entry["why"] = cast<StringAttr>(reasons[index]).str();
     states.push_back(std::move(entry));
   }
   return states;
@@ -67,20 +83,25 @@ Json describeStep(const Simulation &simulation) {
 
 } // namespace
 
-std::string spillway::plan::summarize(ModuleOp module, const Simulation &simulation) {
+std::string spillway::plan::summarize(ModuleOp module, const Machine &machine,
+                                      const Simulation &simulation) {
   rt::ProgramOp program = *module.getOps<rt::ProgramOp>().begin();
+  auto decided = module->getAttrOfType<DictionaryAttr>(zero::planAttrName);
   Json plan = {{"version", 1},
                {"ranks", program.getRanks()},
                {"threads", program.getThreads()},
-               {"arenas", describeArenas(module, program)}};
-  if (auto decided = module->getAttrOfType<DictionaryAttr>(zero::planAttrName)) {
-    plan["minimum_bytes"] = decided.getAs<IntegerAttr>("minimum").getInt();
-    plan["floor_bytes"] = decided.getAs<IntegerAttr>("floor").getInt();
+               {"machine", Json::parse(machine.print())},
+               {"arenas", describeArenas(module, program, decided)}};
+  if (decided) {
+    plan["minimum_bytes"] = numberIn(decided, "minimum");
+    plan["minimum_host_bytes"] = numberIn(decided, "minimum_host");
+    plan["floor_bytes"] = numberIn(decided, "floor");
     plan["floor_operation"] = decided.getAs<StringAttr>("floor_at").str();
   }
   plan["step"] = describeStep(simulation);
   plan["prologue"] = {{"predicted_seconds", simulation.prologueSeconds},
                       {"commands", simulation.prologue.size()}};
-  plan["states"] = describeStates(module);
-  return plan.dump(2) + "\n";
+  plan["states"] = describeStates(module, decided);
+  // Names that are not UTF-8 are replaced rather than refused.
+  return plan.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -18,12 +18,16 @@ struct CompileFlags {
   std::vector<std::string> dims;
   std::string memory, tiers, target, machine, dumpFolder;
   std::vector<std::string> tiles;
+  /// Of those that make one bundle.
+  std::string report;
   unsigned threads = 0;
 };
 
 /// Options that say what to plan for.
 void addPlanOptions(CLI::App &command, CompileFlags &flags);
-/// Those, and the ones that every subcommand that compiles has.
+/// Where to draw the plan that is made.
+void addReportOption(CLI::App &command, CompileFlags &flags);
+/// Options that say what to plan for, and the ones that every subcommand that compiles has.
 void addCompileOptions(CLI::App &command, CompileFlags &flags);
 
 /// The same as values; a user error for what does not parse or contradicts itself.

@@ -48,6 +48,10 @@ void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
   command.add_option("--machine", flags.machine, "Machine to plan for, a JSON file");
 }
 
+void spillway::addReportOption(CLI::App &command, CompileFlags &flags) {
+  command.add_option("--report", flags.report, "Draw the plan as a page of HTML");
+}
+
 void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   addPlanOptions(command, flags);
   command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)");
@@ -63,6 +67,7 @@ Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   options.dims = flags.dims;
   options.dumpFolder = flags.dumpFolder;
   options.plan.tiles = flags.tiles;
+  options.plan.report = flags.report;
   options.plan.threads = flags.threads ? flags.threads : defaultThreads();
   // More than any machine has: everything stays resident.
   options.plan.memory = uint64_t(1) << 46;

@@ -29,5 +29,6 @@ void spillway::addReplanCommand(CLI::App &app, Status &status) {
   command->add_option("bundle", flags->bundle, "The bundle")->required();
   command->add_option("-o,--output", flags->output, "The new bundle (default: in place)");
   addPlanOptions(*command, flags->compile);
+  addReportOption(*command, flags->compile);
   command->callback([flags, &status] { status = replan(*flags); });
 }

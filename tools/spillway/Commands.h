@@ -12,5 +12,6 @@ namespace spillway {
 /// Each adds its subcommand, whose result is stored in `status` when it is called.
 void addRunCommand(CLI::App &app, Status &status);
 void addInspectCommand(CLI::App &app, Status &status);
+void addCalibrateCommand(CLI::App &app, Status &status);
 
 } // namespace spillway

@@ -1,4 +1,4 @@
-// The command line of everything. `run` and `inspect` happen in this process,
+// The command line of everything. `run`, `inspect` and `calibrate` happen in this process,
 // which links no LLVM; every other subcommand is the compiler's.
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Status.h"
@@ -47,11 +47,12 @@ int runHere(int argc, char **argv) {
   CLI::App app("Runs ONNX models that do not fit in memory.", "spillway");
   app.set_version_flag("--version", std::string("spillway ") + SPILLWAY_VERSION);
   app.require_subcommand(1);
-  app.footer("Subcommands of the compiler: compile, replan, plan, verify. "
+  app.footer("Subcommands of the compiler: compile, replan, verify. "
              "`spillway SUBCOMMAND --help` describes each.");
   Status status;
   addRunCommand(app, status);
   addInspectCommand(app, status);
+  addCalibrateCommand(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError &) {
@@ -70,6 +71,7 @@ int runHere(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   std::string_view first = argc > 1 ? argv[1] : "";
-  bool here = first.empty() || first.starts_with("-") || first == "run" || first == "inspect";
+  bool here = first.empty() || first.starts_with("-") || first == "run" || first == "inspect" ||
+              first == "calibrate";
   return here ? runHere(argc, argv) : report(becomeCompiler(argv));
 }

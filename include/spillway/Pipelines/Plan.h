@@ -27,6 +27,8 @@ struct PlanOptions {
   /// REGEX=UNITS over ONNX names: tiles of these states.
   std::vector<std::string> tiles;
   plan::Machine machine;
+  /// File that receives the plan as a page (see plan::drawReport); empty for none.
+  std::string report;
 };
 
 struct PlannedProgram {

@@ -31,6 +31,8 @@ struct Machine {
   double memoryBytesPerSecond = 1.8e10;
   /// Waking the thread team, and waiting for its last thread.
   double launchSeconds = 8e-6;
+  /// Whether nobody has measured it: the defaults are.
+  bool isEstimate = true;
   /// By stream as numbered in runtime/table/table.fbs; compute has none.
   std::array<Channel, 6> channels = {{{},
                                       {1.4e9, 1.5e-4},
@@ -39,7 +41,8 @@ struct Machine {
                                       {1e10, 1e-5},
                                       {3e9, 5e-5}}};
 
-  /// A user error where the text is no machine; what it leaves out keeps its default.
+  /// A user error where the text is no machine; what it leaves out keeps its default. It
+  /// counts as measured unless it says `"estimate": true`.
   static Result<Machine> parse(std::string_view json);
   std::string print() const;
 };

@@ -12,9 +12,10 @@ namespace spillway::plan {
 /// What a look-up of one row reads, for each state of a module.
 std::vector<uint64_t> lookupPieces(mlir::ModuleOp module);
 
-/// A module with its rt.program, and that program's simulation, as JSON: arenas, where each
-/// state's tiles live, bytes that move, predicted time, bound and gap, and the least
-/// memory that works.
-std::string summarize(mlir::ModuleOp module, const Simulation &simulation);
+/// A module with its rt.program, and that program's simulation on a machine, as JSON: arenas and
+/// what they hold, where each state's tiles live and why, bytes that move, predicted time, bound
+/// and gap, and the least memory that works.
+std::string summarize(mlir::ModuleOp module, const Machine &machine,
+                      const Simulation &simulation);
 
 } // namespace spillway::plan

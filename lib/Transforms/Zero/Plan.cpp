@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace spillway::zero {
@@ -50,7 +52,7 @@ private:
       return signalPassFailure();
     }
     apply(*placement, budget.host.has_value());
-    note(*step, placement->seconds);
+    note(*step, *placement);
   }
 
   LogicalResult readMachine() {
@@ -68,6 +70,7 @@ private:
 
   void apply(const plan::Placement &placement, bool hasHostTier) {
     ModuleOp module = getOperation();
+    reasons_.clear();
     Tier compute = hasHostTier ? Tier::device : Tier::host;
     for (auto [i, state] : llvm::enumerate(module.getOps<StateOp>())) {
       if (placement.tileUnits[i])
@@ -84,7 +87,10 @@ private:
       if (llvm::all_equal(homes))
         homes.truncate(1);
       state.setHomeAttr(ArrayAttr::get(&getContext(), homes));
-      explain(state, placement.homes[i]);
+      reasons_.push_back(explain(placement.homes[i], placement.kept[i]));
+      remark::passed(state.getLoc(), remark::RemarkOpts::name("placement").category("zero-plan"))
+          << state.getName() << " ("
+          << formatSize(static_cast<uint64_t>(state.getStoredBytes())) << "): " << reasons_.back();
     }
     SmallVector<Attribute> arenas = {
         ArenaAttr::get(&getContext(), compute, device ? device : memory, placement.stagingBytes)};
@@ -94,40 +100,45 @@ private:
   }
 
   /// Why a state lies where it does.
-  void explain(StateOp state, const std::vector<plan::Home> &homes) {
-    int64_t kept = llvm::count(homes, plan::Home::compute);
-    int64_t inHost = llvm::count(homes, plan::Home::host);
+  static std::string explain(const std::vector<plan::Home> &homes,
+                             const std::vector<plan::Kept> &kept) {
     auto tiles = static_cast<int64_t>(homes.size());
-    auto options = remark::RemarkOpts::name("placement").category("zero-plan");
-    auto report = [&](StringRef what) {
-      remark::passed(state.getLoc(), options)
-          << state.getName() << " ("
-          << formatSize(static_cast<uint64_t>(state.getStoredBytes())) << ", "
-          << std::to_string(tiles) << " tiles): " << what;
+    SmallVector<std::string> reasons;
+    auto add = [&](const char *what, int64_t count, const char *why) {
+      if (count)
+        reasons.push_back(count == tiles
+                              ? llvm::formatv("{0} all of it, {1}", what, why).str()
+                              : llvm::formatv("{0} {1} of {2} tiles, {3}", what, count, tiles, why).str());
     };
-    if (kept == tiles)
-      return report("stays where kernels compute: its transfer would not hide, or there is room");
-    if (kept == 0 && inHost == 0)
-      return report("streams from NVMe each step: there is no room for it, and its transfers hide "
-                    "best behind what comes before");
-    report("stays in part: " + std::to_string(kept) + " tiles where kernels compute, " +
-           std::to_string(inHost) + " in the host, others stream from NVMe");
+    add("keeps", llvm::count(kept, plan::Kept::small),
+        "since so small a transfer costs more than its bytes");
+    add("keeps", llvm::count(kept, plan::Kept::late), "since a call would wait for the transfer");
+    add("keeps", llvm::count(kept, plan::Kept::room), "since there is room");
+    add("streams", llvm::count(homes, plan::Home::nvme),
+        "since the transfer hides behind other calls or there is no room");
+    return llvm::join(reasons, "; ");
   }
 
-  void note(const plan::Step &step, double seconds) {
+  void note(const plan::Step &step, const plan::Placement &placement) {
     plan::Minimum minimum = plan::minimumOf(step);
     Builder builder(&getContext());
     StringRef at = step.moments.empty() ? "" : StringRef(step.moments[minimum.floorMoment].name);
-    getOperation()->setAttr(
-        planAttrName,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr("floor", builder.getI64IntegerAttr(minimum.floorBytes)),
-             builder.getNamedAttr("floor_at", builder.getStringAttr(at)),
-             builder.getNamedAttr("minimum", builder.getI64IntegerAttr(minimum.bytes)),
-             builder.getNamedAttr("seconds", builder.getF64FloatAttr(seconds))}));
+    NamedAttrList decided;
+    decided.set("minimum", builder.getI64IntegerAttr(minimum.bytes));
+    decided.set("minimum_host", builder.getI64IntegerAttr(minimum.hostBytes));
+    decided.set("floor", builder.getI64IntegerAttr(minimum.floorBytes));
+    decided.set("floor_at", builder.getStringAttr(at));
+    decided.set("seconds", builder.getF64FloatAttr(placement.seconds));
+    decided.set("staging", builder.getI64IntegerAttr(placement.stagingBytes));
+    decided.set("host_staging", builder.getI64IntegerAttr(placement.hostStagingBytes));
+    decided.set("reasons", builder.getStrArrayAttr(
+                               SmallVector<StringRef>(reasons_.begin(), reasons_.end())));
+    getOperation()->setAttr(planAttrName, decided.getDictionary(&getContext()));
   }
 
   plan::Machine machine_;
+  /// Per state.
+  std::vector<std::string> reasons_;
 };
 
 } // namespace

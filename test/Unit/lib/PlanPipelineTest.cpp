@@ -5,12 +5,14 @@
 
 #include "dialects/Zero/Zero.h"
 #include "runtime/table/table_generated.h"
+#include "spillway/Plan/Occupancy.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <random>
 
@@ -201,8 +203,13 @@ TEST_F(PlanPipeline, ThreeTiersGiveATableThatRuns) {
     auto all = plan(text, options);
     ASSERT_TRUE(succeeded(all)) << seed << message << text;
     uint64_t least = decided("minimum"), most = arenaBytes(*all);
-    for (uint64_t share : {8, 3, 1}) {
-      options.tiers = PlanOptions::Tiers{least + most / share, 4 * least + most / share};
+    PlanOptions::Tiers smallest{least, static_cast<uint64_t>(decided("minimum_host"))};
+    for (uint64_t share : {0, 8, 3, 1}) {
+      options.tiers = smallest;
+      if (share) {
+        options.tiers->device += most / share;
+        options.tiers->host += most / share;
+      }
       auto planned = plan(text, options);
       ASSERT_TRUE(succeeded(planned)) << seed << message << text;
       for (const table::Arena *arena : *table::GetProgram(planned->table.data())->arenas())
@@ -230,5 +237,43 @@ TEST_F(PlanPipeline, ForcedTilesAreKept) {
     for (auto state : module->getOps<zero::StateOp>())
       if (state.getTile())
         EXPECT_EQ(*state.getTile(), static_cast<uint64_t>(state.getChunkUnits())) << text;
+  }
+}
+
+TEST_F(PlanPipeline, WhatLiesInAnArenaNeverOverlaps) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    PlanOptions options;
+    options.memory = 1 << 30;
+    std::string text = RandomProgram(seed).print();
+    auto all = plan(text, options);
+    ASSERT_TRUE(succeeded(all)) << seed << message << text;
+    uint64_t least = decided("minimum"), most = arenaBytes(*all);
+    if (seed % 2)
+      options.tiers = PlanOptions::Tiers{least + most / 4, 4 * least + most / 4};
+    else
+      options.memory = least + most / 4;
+    auto planned = plan(text, options);
+    ASSERT_TRUE(succeeded(planned)) << seed << message << text;
+    const table::Program &program = *table::GetProgram(planned->table.data());
+    std::vector<plan::Stay> stays = plan::findStays(program, planned->simulation);
+    std::map<table::Tier, uint64_t> resident;
+    for (size_t a = 0; a < stays.size(); ++a) {
+      if (stays[a].kind == plan::Stay::Kind::resident)
+        resident[stays[a].place.tier()] += stays[a].place.bytes();
+      for (size_t b = 0; b < a; ++b) {
+        auto [first, second] = std::minmax(stays[a], stays[b], [](auto &x, auto &y) {
+          return x.place.offset() < y.place.offset();
+        });
+        if (first.place.tier() == second.place.tier() &&
+            second.place.offset() < first.place.offset() + first.place.bytes())
+          EXPECT_TRUE(first.time.end <= second.time.begin || second.time.end <= first.time.begin)
+              << seed << " " << first.label << " " << second.label << "\n"
+              << text;
+      }
+    }
+    for (auto arena : nlohmann::json::parse(planned->summary)["arenas"])
+      EXPECT_EQ(resident[arena["tier"] == "device" ? table::Tier::device : table::Tier::host],
+                arena["resident_bytes"])
+          << seed;
   }
 }

@@ -1,0 +1,182 @@
+#include "tools/spillway/Describe.h"
+
+#include "runtime/base/Duration.h"
+#include "runtime/base/Size.h"
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+uint64_t bytesIn(const Json &object, const char *key) { return object.value(key, uint64_t{0}); }
+
+/// What the plan says under a key; an empty object where it says nothing.
+const Json &part(const Json &object, const char *key) {
+  static const Json nothing = Json::object();
+  auto it = object.find(key);
+  return it == object.end() ? nothing : *it;
+}
+
+std::string summarizeList(const std::vector<Command> &commands) {
+  size_t counts[5] = {};
+  for (const Command &command : commands)
+    ++counts[command.operation.index()];
+  constexpr std::string_view names[] = {"reads", "copies", "launches", "look-ups", "all-gathers"};
+  std::string text = fmt::format("{} commands", commands.size());
+  for (size_t kind = 0; kind < std::size(names); ++kind)
+    if (counts[kind] != 0)
+      text += fmt::format(", {} {}", counts[kind], names[kind]);
+  return text + fmt::format("; {} from files", formatSize(plannedReadBytes(commands)));
+}
+
+std::string describeModel(const PlannedBundle &bundle) {
+  const Manifest &manifest = bundle.bundle.manifest();
+  const Program &program = bundle.program;
+  std::string text = fmt::format(
+      "{}: {}, made by {}, bundle version {}\n", bundle.bundle.folder().string(), manifest.model,
+      manifest.producer, bundleVersion);
+  text += fmt::format("needs {}; {} threads, {} ranks\n",
+                      manifest.features.empty()
+                          ? "any processor"
+                          : fmt::format("{}", fmt::join(manifest.features, ", ")),
+                      program.threads, program.ranks);
+  for (const Binding &input : program.inputs)
+    text += fmt::format("input {}: {}\n", input.name, describe(input.dataType, input.shape));
+  for (const Binding &output : program.outputs)
+    text += fmt::format("output {}: {}\n", output.name, describe(output.dataType, output.shape));
+  return text;
+}
+
+/// Bytes of states by the tier in which they live between steps.
+std::string describeHomes(const Json &states) {
+  constexpr const char *tiers[] = {"device", "host", "nvme"};
+  uint64_t bytes[3] = {};
+  for (const Json &state : states) {
+    uint64_t total = bytesIn(state, "bytes"), tiles = std::max<uint64_t>(1, bytesIn(state, "tiles"));
+    for (size_t tier = 0; tier < 3; ++tier)
+      bytes[tier] += total * bytesIn(part(state, "home"), tiers[tier]) / tiles;
+  }
+  std::string text;
+  for (size_t tier = 0; tier < 2; ++tier)
+    if (bytes[tier] != 0)
+      text += fmt::format("{} stay in {}, ", formatSize(bytes[tier]), tiers[tier]);
+  return text + fmt::format("{} stream from NVMe", formatSize(bytes[2]));
+}
+
+std::string describeMemory(const PlannedBundle &bundle) {
+  std::string text;
+  const Json &arenas = part(bundle.plan, "arenas");
+  for (size_t tier = 0; tier < tierCount; ++tier) {
+    if (bundle.program.arenaBytes[tier] == 0)
+      continue;
+    std::string_view tierName = name(static_cast<Tier>(tier));
+    text += fmt::format("{} arena: {}", tierName, formatSize(bundle.program.arenaBytes[tier]));
+    for (const Json &arena : arenas)
+      if (arena.value("tier", "") == tierName)
+        text += fmt::format(" ({} of weights that stay, {} of activations, {} that weights stream "
+                            "through)",
+                            formatSize(bytesIn(arena, "resident_bytes")),
+                            formatSize(bytesIn(arena, "activation_bytes")),
+                            formatSize(bytesIn(arena, "staging_bytes")));
+    text += "\n";
+  }
+  uint64_t stored = 0;
+  for (const StateView &state : bundle.store.states())
+    stored += state.type.storedBytes();
+  text += fmt::format("states: {}, {}", bundle.store.states().size(), formatSize(stored));
+  if (bundle.plan.contains("states"))
+    text += ": " + describeHomes(bundle.plan["states"]);
+  text += "\n";
+  if (uint64_t minimum = bytesIn(bundle.plan, "minimum_bytes"))
+    text += fmt::format("smallest memory that works: {}; {} alone takes {}\n", formatSize(minimum),
+                        bundle.plan.value("floor_operation", ""),
+                        formatSize(bytesIn(bundle.plan, "floor_bytes")));
+  return text;
+}
+
+std::string describePrediction(const PlannedBundle &bundle) {
+  const Json &step = part(bundle.plan, "step");
+  if (step.empty())
+    return "";
+  std::string text = fmt::format(
+      "predicted step: {}, {:.1f} % over the bound of {} that {} sets\n",
+      formatSeconds(step.value("predicted_seconds", 0.0)), 100 * step.value("gap", 0.0),
+      formatSeconds(step.value("bound_seconds", 0.0)), step.value("limited_by", ""));
+  for (const auto &[stream, channel] : part(step, "channels").items()) {
+    text += fmt::format("  {}: busy {}", stream, formatSeconds(channel.value("busy_seconds", 0.0)));
+    if (uint64_t bytes = bytesIn(channel, "bytes"))
+      text += fmt::format(", {}", formatSize(bytes));
+    text += "\n";
+  }
+  text += fmt::format("predicted prologue: {}\n",
+                      formatSeconds(part(bundle.plan, "prologue").value("predicted_seconds", 0.0)));
+  if (part(bundle.plan, "machine").value("estimate", false))
+    text += "times are for a machine of default figures, which are estimates: measure this one by "
+            "`spillway calibrate` and plan with --machine\n";
+  return text;
+}
+
+std::string describeLayout(const StateType &type) {
+  return type.layout == Layout::rowMajor
+             ? "row-major"
+             : fmt::format("panels of {} along dimension {}", type.panelWidth, type.panelDim);
+}
+
+Json bindingsToJson(const std::vector<Binding> &bindings) {
+  Json list = Json::array();
+  for (const Binding &binding : bindings)
+    list.push_back(
+        {{"name", binding.name}, {"type", name(binding.dataType)}, {"shape", binding.shape}});
+  return list;
+}
+
+} // namespace
+
+std::string describeBundle(const PlannedBundle &bundle) {
+  return describeModel(bundle) + describeMemory(bundle) +
+         fmt::format("prologue: {}\nstep: {}\n", summarizeList(bundle.program.prologue),
+                     summarizeList(bundle.program.step)) +
+         describePrediction(bundle);
+}
+
+std::string describeStates(const PlannedBundle &bundle) {
+  std::string text;
+  const Json &planned = part(bundle.plan, "states");
+  size_t index = 0;
+  for (const StateView &state : bundle.store.states()) {
+    text += fmt::format("  {}: {}, {}, {} at {} of '{}'", state.type.name,
+                        describe(state.type.dataType, state.type.shape), describeLayout(state.type),
+                        formatSize(state.type.storedBytes()), state.fileOffset,
+                        bundle.store.files()[state.file].path.filename().string());
+    if (planned.is_array() && index < planned.size() && planned[index].contains("why"))
+      text += fmt::format("; the plan {}", planned[index].value("why", ""));
+    text += "\n";
+    ++index;
+  }
+  return text;
+}
+
+nlohmann::ordered_json bundleToJson(const PlannedBundle &bundle) {
+  const Manifest &manifest = bundle.bundle.manifest();
+  uint64_t stored = 0;
+  for (const StateView &state : bundle.store.states())
+    stored += state.type.storedBytes();
+  return {{"bundle", bundle.bundle.folder().string()},
+          {"version", bundleVersion},
+          {"model", manifest.model},
+          {"producer", manifest.producer},
+          {"cpu_features", manifest.features},
+          {"threads", bundle.program.threads},
+          {"ranks", bundle.program.ranks},
+          {"inputs", bindingsToJson(bundle.program.inputs)},
+          {"outputs", bindingsToJson(bundle.program.outputs)},
+          {"state_bytes", stored},
+          {"read_bytes_prologue", plannedReadBytes(bundle.program.prologue)},
+          {"read_bytes_step", plannedReadBytes(bundle.program.step)},
+          {"plan", bundle.plan}};
+}
+
+} // namespace spillway

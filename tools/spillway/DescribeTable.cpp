@@ -1,0 +1,59 @@
+#include "tools/spillway/Describe.h"
+
+namespace spillway {
+
+namespace {
+
+std::string printSlice(const Slice &slice) {
+  return fmt::format("{}[{}, {})", name(slice.tier), slice.offset, slice.offset + slice.bytes);
+}
+
+std::string printOperation(const Command &command, const Program &program, const Store &store) {
+  if (auto *read = std::get_if<ReadOperation>(&command.operation))
+    return fmt::format("read {} +{} of '{}' to {}", read->bytes, read->offset,
+                       store.states()[read->state].type.name, printSlice(read->target));
+  if (auto *copy = std::get_if<CopyOperation>(&command.operation))
+    return fmt::format("copy {} to {}", printSlice(copy->source), printSlice(copy->target));
+  if (auto *launch = std::get_if<LaunchOperation>(&command.operation)) {
+    std::string text = fmt::format("launch {} units [{}, {})", program.kernels[launch->kernel],
+                                   launch->begin, launch->end);
+    for (const LaunchOperation::Argument &argument : launch->arguments) {
+      text += " " + printSlice(argument.slice);
+      if (argument.origin != 0)
+        text += fmt::format(" from unit {}", argument.origin);
+    }
+    return text;
+  }
+  if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
+    return fmt::format("look up {} rows of '{}' {} {} to {}", lookup->count(),
+                       store.states()[lookup->state].type.name,
+                       lookup->fromArena ? "in" : "through",
+                       printSlice(lookup->fromArena ? lookup->resident : lookup->staging),
+                       printSlice(lookup->target));
+  const auto &gather = std::get<AllGatherOperation>(command.operation);
+  return fmt::format("all-gather {} to {}", printSlice(gather.source), printSlice(gather.target));
+}
+
+std::string printCommands(std::string_view title, const std::vector<Command> &commands,
+                          const Program &program, const Store &store) {
+  std::string text = fmt::format("{}\n", title);
+  for (size_t index = 0; index < commands.size(); ++index) {
+    const Command &command = commands[index];
+    text += fmt::format("  {:>5} {:<11} {}{}  // {}\n", index, name(command.stream),
+                        printOperation(command, program, store),
+                        command.waits.empty()
+                            ? ""
+                            : fmt::format(" after {}", fmt::join(command.waits, ", ")),
+                        command.label);
+  }
+  return text;
+}
+
+} // namespace
+
+std::string describeTable(const PlannedBundle &bundle) {
+  return printCommands("prologue", bundle.program.prologue, bundle.program, bundle.store) +
+         printCommands("step", bundle.program.step, bundle.program, bundle.store);
+}
+
+} // namespace spillway

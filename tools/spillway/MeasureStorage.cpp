@@ -1,0 +1,97 @@
+#include "tools/spillway/MeasureStorage.h"
+
+#include "runtime/io/SequentialTransfer.h"
+#include "runtime/memory/Arena.h"
+
+#include <algorithm>
+#include <random>
+#include <unistd.h>
+
+namespace spillway {
+
+using namespace io;
+
+namespace {
+
+/// Removed with the object.
+struct TemporaryFile {
+  explicit TemporaryFile(const std::filesystem::path &folder)
+      : path(folder / fmt::format(".spillway-calibrate-{}", ::getpid())) {}
+  ~TemporaryFile() {
+    std::error_code code;
+    std::filesystem::remove(path, code);
+  }
+  std::filesystem::path path;
+};
+
+double secondsSince(TimePoint start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The median of single blocks all over the file.
+Result<double> measureLatency(Engine &engine, int file, Request::Kind kind, uint64_t fileBytes,
+                              std::byte *memory) {
+  constexpr int samples = 65;
+  uint64_t blocks = fileBytes / directAlignment;
+  std::vector<double> seconds;
+  std::vector<Completion> completions;
+  for (uint64_t i = 0; i < samples; ++i) {
+    uint64_t block = i * 2654435761u % blocks;
+    TimePoint start = Clock::now();
+    SPILLWAY_RETURN_IF_ERROR(
+        engine.submit({kind, file, block * directAlignment, memory, directAlignment, 0, 0}));
+    while (engine.inFlight() != 0)
+      SPILLWAY_RETURN_IF_ERROR(engine.poll(completions, forever));
+    for (Completion &completion : completions)
+      SPILLWAY_RETURN_IF_ERROR(std::move(completion.status));
+    completions.clear();
+    seconds.push_back(secondsSince(start));
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + samples / 2);
+  return seconds[samples / 2];
+}
+
+} // namespace
+
+Result<StorageSpeed> measureStorage(const std::filesystem::path &folder, uint64_t bytes,
+                                    EngineKind kind) {
+  constexpr uint64_t requestBytes = 4 << 20;
+  TemporaryFile file(folder);
+  SPILLWAY_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(16 * requestBytes, {}));
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, makeEngine(kind));
+  std::span<std::byte> memory = arena.bytes();
+  // Drives may treat zeros and repetitions faster.
+  std::mt19937_64 random(1);
+  auto *words = reinterpret_cast<uint64_t *>(memory.data());
+  std::generate(words, words + memory.size() / sizeof(uint64_t), random);
+  SPILLWAY_RETURN_IF_ERROR(engine->registerMemory({&memory, 1}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      int handle, engine->open(file.path, {.access = Access::truncate, .reserve = bytes}));
+
+  StorageSpeed speed;
+  TimePoint start = Clock::now();
+  SPILLWAY_RETURN_IF_ERROR(
+      transferSequentially(*engine, handle, Request::write, bytes, requestBytes, memory));
+  SPILLWAY_RETURN_IF_ERROR(engine->submit({.kind = Request::sync, .file = handle}));
+  std::vector<Completion> completions;
+  while (engine->inFlight() != 0)
+    SPILLWAY_RETURN_IF_ERROR(engine->poll(completions, forever));
+  for (Completion &completion : completions)
+    SPILLWAY_RETURN_IF_ERROR(std::move(completion.status));
+  speed.writeBytesPerSecond = static_cast<double>(bytes) / secondsSince(start);
+
+  start = Clock::now();
+  SPILLWAY_RETURN_IF_ERROR(
+      transferSequentially(*engine, handle, Request::read, bytes, requestBytes, memory));
+  speed.readBytesPerSecond = static_cast<double>(bytes) / secondsSince(start);
+
+  SPILLWAY_ASSIGN_OR_RETURN(
+      speed.readLatency,
+      measureLatency(*engine, handle, Request::read, bytes, memory.data()));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      speed.writeLatency,
+      measureLatency(*engine, handle, Request::write, bytes, memory.data()));
+  return speed;
+}
+
+} // namespace spillway
