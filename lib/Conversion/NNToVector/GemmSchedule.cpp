@@ -46,7 +46,10 @@ private:
   /// beginning of the block of depth.
   using RhsRow = llvm::function_ref<Value(Value k)>;
   void continueTile(int64_t rows, Value lhs, Value accumulators, Value depth, RhsRow rhsRow);
-  void emitEpilogue(Value batch, Range tiles, Range panels);
+  /// Sets the accumulators of a panel in a group to zero.
+  void clear(Range panels, Value panel);
+  Value firstAccumulator(Range panels, Value panel);
+  void emitEpilogue(Value batch, Range tiles, Range panels, Value panel);
   void emitEpilogueRow(Value batch, Value row, Value column, int64_t columns, Value accumulator);
 
   Value constant(int64_t value) { return kernel.constantIndex(value); }
@@ -125,16 +128,37 @@ void GemmEmitter::emitBatch(Value batch, Range panels) {
 }
 
 void GemmEmitter::emitGroup(Value batch, Range tiles, Range panels) {
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(panelType(plan.accumulator)));
-  Value count = mul(sub(panels.to, panels.from), plan.blockRows() * panelWidth);
-  kernel.loop(constant(0), count, panelWidth, [&](Value at) { store(zero, accumulators, at); });
-  if (shape().depth > 0)
-    kernel.loop(0, shape().depth, plan.blockDepth, [&](Value depth) {
-      packLhs(batch, tiles, depth);
-      kernel.loop(panels.from, panels.to, 1,
-                  [&](Value panel) { multiplyPanel(batch, tiles, panels, panel, depth); });
+  auto forPanels = [&](llvm::function_ref<void(Value panel)> body) {
+    kernel.loop(panels.from, panels.to, 1, body);
+  };
+  if (shape().depth == 0)
+    return forPanels([&](Value panel) {
+      clear(panels, panel);
+      emitEpilogue(batch, tiles, panels, panel);
     });
-  emitEpilogue(batch, tiles, panels);
+  int64_t lastDepth = (shape().depth - 1) / plan.blockDepth * plan.blockDepth;
+  kernel.loop(0, shape().depth, plan.blockDepth, [&](Value depth) {
+    packLhs(batch, tiles, depth);
+    auto atDepth = [&](int64_t k, auto body) {
+      kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, depth, constant(k)), body);
+    };
+    forPanels([&](Value panel) {
+      atDepth(0, [&] { clear(panels, panel); });
+      multiplyPanel(batch, tiles, panels, panel, depth);
+      atDepth(lastDepth, [&] { emitEpilogue(batch, tiles, panels, panel); });
+    });
+  });
+}
+
+void GemmEmitter::clear(Range range, Value panel) {
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(panelType(plan.accumulator)));
+  Value first = firstAccumulator(range, panel);
+  kernel.loop(first, add(first, plan.blockRows() * panelWidth), panelWidth,
+              [&](Value at) { store(zero, accumulators, at); });
+}
+
+Value GemmEmitter::firstAccumulator(Range range, Value panel) {
+  return mul(sub(panel, range.from), plan.blockRows() * panelWidth);
 }
 
 Value GemmEmitter::blockDepth(Value depth) {
@@ -274,7 +298,7 @@ void GemmEmitter::prefetchRhs(Range range, Value panel, Value depth, Value tileI
 void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value panel, Value depth) {
   if (plan.packsRhs)
     packRhs(batch, panel, depth);
-  Value panelAccumulators = mul(sub(panel, range.from), plan.blockRows());
+  Value panelAccumulators = firstAccumulator(range, panel);
 
   auto multiply = [&](RhsRow rhsRow) {
     plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
@@ -282,8 +306,8 @@ void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value pan
       if (panels)
         prefetchRhs(range, panel, depth, tileInBlock);
       Value lhs = mul(tileInBlock, plan.packedTileElements());
-      Value row = add(panelAccumulators, sub(firstRow(tile), firstRow(tiles.from)));
-      continueTile(rows, lhs, mul(row, panelWidth), depth, rhsRow);
+      Value row = sub(firstRow(tile), firstRow(tiles.from));
+      continueTile(rows, lhs, add(panelAccumulators, mul(row, panelWidth)), depth, rhsRow);
     });
   };
   if (plan.packsRhs) {
@@ -320,18 +344,15 @@ void GemmEmitter::continueTile(int64_t rows, Value lhs, Value at, Value depth, R
     store(carried[row], accumulators, accumulatorAt(row));
 }
 
-void GemmEmitter::emitEpilogue(Value batch, Range tiles, Range range) {
+void GemmEmitter::emitEpilogue(Value batch, Range tiles, Range range, Value panel) {
   Value from = firstRow(tiles.from), to = firstRow(tiles.to);
   kernel.setFacts(to, {1, shape().rows});
-  kernel.loop(range.from, range.to, 1, [&](Value panel) {
-    Value first = mul(sub(panel, range.from), plan.blockRows());
-    forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
-      kernel.loop(from, to, 1, [&](Value row) {
-        Value at = mul(add(first, sub(row, from)), panelWidth);
-        Value accumulator =
-            vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, at);
-        emitEpilogueRow(batch, row, column, columns, accumulator);
-      });
+  Value first = firstAccumulator(range, panel);
+  forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
+    kernel.loop(from, to, 1, [&](Value row) {
+      Value at = add(first, mul(sub(row, from), panelWidth));
+      Value accumulator = vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, at);
+      emitEpilogueRow(batch, row, column, columns, accumulator);
     });
   });
 }

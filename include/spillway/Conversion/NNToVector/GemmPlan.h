@@ -25,7 +25,7 @@ struct GemmShape {
 /// The nest of loops, outermost first: blocks of tiles of rows, groups of panels,
 /// blocks of depth; inside, the left operand is packed once, then for each panel each
 /// tile of rows continues its accumulators, which lie in scratch, over the depth of
-/// the block. After the last block of depth the group goes through the epilogue.
+/// the block. After the last block of depth each panel goes through the epilogue.
 /// No number of it depends on the range of units.
 struct GemmPlan {
   GemmPlan(nn::MatmulOp matmul, const CpuTarget &target);
