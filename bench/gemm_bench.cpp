@@ -2,6 +2,7 @@
 // fused multiply-add peak that the same run measures, on one thread and on two.
 
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/memory/Arena.h"
 #include "test/Unit/Kernels/KernelHarness.h"
 
 #include <CLI/CLI.hpp>
@@ -63,6 +64,19 @@ double timeOf(ThreadTeam &team, int64_t units, auto &&body) {
   return seconds() - start;
 }
 
+/// Memory as kernels get it from the runtime.
+class Floats {
+public:
+  Floats(int64_t count, float value)
+      : arena_(*Arena::allocate(static_cast<uint64_t>(count) * sizeof(float), {})) {
+    std::fill_n(data(), count, value);
+  }
+  float *data() const { return reinterpret_cast<float *>(arena_.data()); }
+
+private:
+  Arena arena_;
+};
+
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
@@ -72,17 +86,17 @@ void measure(const test::CompiledKernels &kernels, ThreadTeam &team, int64_t row
              double budgetSeconds) {
   std::string name = kernelName(rows, size);
   int64_t units = kernels.units(name);
-  std::vector<float> lhs(rows * size.depth, 0.5f), rhs(units * panelWidth * size.depth, 0.25f),
-      bias(size.columns, 1), result(rows * size.columns);
+  Floats lhs(rows * size.depth, 0.5f), rhs(units * panelWidth * size.depth, 0.25f),
+      bias(size.columns, 1), result(rows * size.columns, 0);
   KernelArgument arguments[] = {
       {lhs.data(), 0}, {rhs.data(), 0}, {bias.data(), 0}, {result.data(), 0}};
-  std::vector<test::Scratch> scratch;
+  std::vector<Floats> scratch;
   for (unsigned i = 0; i < team.size(); ++i)
-    scratch.emplace_back(kernels.scratchBytes(name));
+    scratch.emplace_back(kernels.scratchBytes(name) / sizeof(float), 0);
   KernelFunction function = kernels.function(name);
   int32_t fault = 0;
   auto compute = [&](int64_t first, int64_t last, unsigned thread) {
-    function(arguments, first, last, scratch[thread].data(), &fault);
+    function(arguments, first, last, reinterpret_cast<std::byte *>(scratch[thread].data()), &fault);
   };
   auto spin = [&](int64_t, int64_t, unsigned) { spinMultiplyAdd(); };
 
