@@ -1,4 +1,5 @@
 #include "runtime/executor/Program.h"
+#include "runtime/table/Alignment.h"
 #include "runtime/table/table_generated.h"
 
 #include <algorithm>
@@ -29,6 +30,25 @@ uint64_t plannedReadBytes(std::span<const Command> commands) {
 }
 
 namespace {
+bool isWellFormed(std::span<const std::byte> bytes) {
+  auto data = reinterpret_cast<const uint8_t *>(bytes.data());
+  flatbuffers::Verifier verifier(data, bytes.size(), 64, 1u << 30);
+  if (bytes.size() < 8 || !table::VerifyProgramBuffer(verifier))
+    return false;
+  const table::Program *root = table::GetProgram(data);
+  auto isAligned = [](const table::Command *command) {
+    const table::Launch *launch = command->operation_as_Launch();
+    return !launch || hasAlignedElements(launch->arguments());
+  };
+  auto hasAlignedShape = [](const table::Binding *binding) {
+    return hasAlignedElements(binding->shape());
+  };
+  return std::ranges::all_of(*root->inputs(), hasAlignedShape) &&
+         std::ranges::all_of(*root->outputs(), hasAlignedShape) &&
+         std::ranges::all_of(*root->prologue(), isAligned) &&
+         std::ranges::all_of(*root->step(), isAligned);
+}
+
 constexpr uint64_t maxArenaBytes = uint64_t(1) << 46;
 constexpr uint32_t maxRanks = 1 << 16;
 constexpr uint32_t maxThreads = 1024;
@@ -340,11 +360,9 @@ private:
 
 Result<Program> Program::parse(std::span<const std::byte> bytes, const Store &store,
                                uint32_t rank) {
-  auto data = reinterpret_cast<const uint8_t *>(bytes.data());
-  flatbuffers::Verifier verifier(data, bytes.size(), 64, 1u << 30);
-  if (bytes.size() < 8 || !table::VerifyProgramBuffer(verifier))
+  if (!isWellFormed(bytes))
     return machineError("the table is damaged");
-  return Parser(*table::GetProgram(data), store, rank).parse();
+  return Parser(*table::GetProgram(bytes.data()), store, rank).parse();
 }
 
 } // namespace spillway

@@ -1,5 +1,6 @@
 #include "runtime/state/Store.h"
 #include "runtime/base/File.h"
+#include "runtime/table/Alignment.h"
 #include "runtime/table/store_generated.h"
 
 #include <algorithm>
@@ -33,6 +34,15 @@ Result<StoreFile> readFileEntry(const store::File &entry, const std::filesystem:
     return machineError("'{}' was changed after the model was compiled; compile it again",
                         file.path.string());
   return file;
+}
+
+bool isWellFormed(std::span<const std::byte> index) {
+  auto data = reinterpret_cast<const uint8_t *>(index.data());
+  flatbuffers::Verifier verifier(data, index.size(), 64, 1u << 28);
+  return index.size() >= 8 && store::VerifyStoreBuffer(verifier) &&
+         std::ranges::all_of(*store::GetStore(data)->states(), [](const store::State *state) {
+           return hasAlignedElements(state->shape()) && hasAlignedElements(state->checksums());
+         });
 }
 
 Result<StateView> readStateEntry(const store::State &entry, std::span<const StoreFile> files) {
@@ -119,11 +129,9 @@ Result<Store> Store::open(const std::filesystem::path &bundle) {
 }
 
 Result<Store> Store::parse(std::span<const std::byte> index, const std::filesystem::path &bundle) {
-  auto data = reinterpret_cast<const uint8_t *>(index.data());
-  flatbuffers::Verifier verifier(data, index.size(), 64, 1u << 28);
-  if (index.size() < 8 || !store::VerifyStoreBuffer(verifier))
+  if (!isWellFormed(index))
     return machineError("the index of the store in '{}' is damaged", bundle.string());
-  const store::Store *root = store::GetStore(data);
+  const store::Store *root = store::GetStore(index.data());
   Store store;
   for (const store::File *entry : *root->files()) {
     SPILLWAY_ASSIGN_OR_RETURN(StoreFile file, readFileEntry(*entry, bundle));

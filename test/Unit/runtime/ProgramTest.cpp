@@ -1,5 +1,7 @@
 #include "runtime/executor/Program.h"
+#include "runtime/table/table_generated.h"
 #include "test/Unit/runtime/Encode.h"
+#include "test/Unit/runtime/FlatBufferDamage.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -237,6 +239,24 @@ TEST_F(ProgramTest, eachRankReadsItsOwnPart) {
     EXPECT_EQ(std::pair(part.offset, part.bytes), parts[rank]);
   }
   EXPECT_FALSE(Program::parse(bytes, store, 3).ok());
+}
+
+TEST_F(ProgramTest, refusesElementsThatAreNotAligned) {
+  // Four bytes on, the low half of the first extent (1) or, of an argument, the tier (1: host)
+  // reads as the length.
+  auto refusalOf = [&](auto vectorOf) {
+    std::vector<std::byte> bytes = encode(program);
+    auto *vector = vectorOf(*table::GetProgram(bytes.data()));
+    moveTarget(bytes, vector, 4);
+    Result<Program> parsed = Program::parse(bytes, store);
+    return parsed.ok() ? "accepted" : parsed.error().message;
+  };
+  EXPECT_EQ(refusalOf([](const table::Program &p) { return p.inputs()->Get(0)->shape(); }),
+            "the table is damaged");
+  EXPECT_EQ(refusalOf([](const table::Program &p) {
+              return p.step()->Get(1)->operation_as_Launch()->arguments();
+            }),
+            "the table is damaged");
 }
 
 TEST_F(ProgramTest, neverFailsOtherwiseOnDamagedBytes) {

@@ -2,6 +2,8 @@
 #include "runtime/base/Checksum.h"
 #include "runtime/base/File.h"
 #include "runtime/state/Panels.h"
+#include "runtime/table/store_generated.h"
+#include "test/Unit/runtime/FlatBufferDamage.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -105,6 +107,17 @@ TEST_F(StoreTest, refusesEachContradiction) {
     files = savedFiles;
     states = savedStates;
   }
+}
+
+TEST_F(StoreTest, refusesElementsThatAreNotAligned) {
+  // Four bytes on, the low half of the first extent reads as the length.
+  states[2].type.shape = {1, 40};
+  std::vector<std::byte> index = encodeStoreIndex(files, states);
+  auto *shape = store::GetStore(index.data())->states()->Get(2)->shape();
+  moveTarget(index, shape, 4);
+  Result<Store> store = Store::parse(index, folder.path());
+  ASSERT_FALSE(store.ok());
+  EXPECT_NE(store.error().message.find("is damaged"), std::string::npos) << store.error().message;
 }
 
 TEST_F(StoreTest, neverFailsOtherwiseOnDamagedBytes) {
