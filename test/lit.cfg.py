@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -25,6 +26,9 @@ with open("/proc/cpuinfo") as cpuinfo:
 for feature, flag in (("avx512", "avx512f"), ("avx512-bf16", "avx512_bf16")):
     if flag in flags:
         config.available_features.add(feature)
+# Whether tests may make a small file system of their own.
+if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0 and os.geteuid() == 0:
+    config.available_features.add("mount")
 if shutil.which("nvidia-smi"):
     config.available_features.add("cuda")
 config.substitutions.append(("%python", sys.executable))

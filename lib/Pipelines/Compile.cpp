@@ -116,7 +116,7 @@ LogicalResult advance(ModuleOp module, Form form, const CompileOptions &options)
 
 LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
   FailureOr<BundleWriter> bundle = BundleWriter::create(options.output, module.getLoc());
-  if (failed(bundle) ||
+  if (failed(bundle) || failed(bundle->requireSpace(module)) ||
       failed(compileKernels(module, options.target, (bundle->folder() / kernelsName).string())) ||
       failed(run(module, [](OpPassManager &passes) { passes.addPass(createNNDropBodiesPass()); })) ||
       failed(dump(module, "program", options.dumpFolder)) ||
@@ -162,8 +162,11 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   if (!old.ok())
     return emitError(location) << old.error().message;
   std::filesystem::path folder = old->folder();
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>((folder / programName).string(), &context);
+  Result<std::vector<std::byte>> program = old->read(programName);
+  if (!program.ok())
+    return emitError(location) << program.error().message;
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
+      StringRef(reinterpret_cast<const char *>(program->data()), program->size()), &context);
   if (!module)
     return emitError(location) << "has no program to plan";
   FailureOr<BundleWriter> bundle = BundleWriter::create(output, location);

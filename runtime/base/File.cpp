@@ -1,6 +1,8 @@
 #include "runtime/base/File.h"
+#include "runtime/base/Size.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -36,6 +38,14 @@ Status writeAll(int descriptor, std::span<const std::byte> bytes, const std::str
       return systemError(errno, fmt::format("cannot write '{}'", name));
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
+  return {};
+}
+
+Status syncParent(const std::filesystem::path &path) {
+  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.number() < 0 || fsync(directory.number()) != 0)
+    return systemError(errno, fmt::format("cannot sync the folder '{}'", folder.string()));
   return {};
 }
 } // namespace
@@ -80,11 +90,36 @@ Status writeFileAtomically(const std::filesystem::path &path, std::span<const st
     ::unlink(temporary.c_str());
     return status;
   }
-  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.number() < 0 || fsync(directory.number()) != 0)
-    return systemError(errno, fmt::format("cannot sync the folder '{}'", folder.string()));
+  return syncParent(path);
+}
+
+Status replaceFolder(const std::filesystem::path &from, const std::filesystem::path &to) {
+  std::error_code code;
+  auto failed = [&](int number) {
+    return systemError(number, fmt::format("cannot move '{}' to '{}'", from.string(), to.string()));
+  };
+  std::filesystem::path old = from;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(to, code))) {
+    if (std::rename(from.c_str(), to.c_str()) != 0)
+      return failed(errno);
+    return syncParent(to);
+  }
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS)
+      return failed(errno);
+    old += ".old";
+    if (std::rename(to.c_str(), old.c_str()) != 0 || std::rename(from.c_str(), to.c_str()) != 0)
+      return failed(errno);
+  }
+  SPILLWAY_RETURN_IF_ERROR(syncParent(to));
+  std::filesystem::remove_all(old, code);
+  if (code)
+    return systemError(code.value(), fmt::format("cannot remove '{}'", old.string()));
   return {};
+}
+
+bool isPlainName(const std::filesystem::path &path) {
+  return !path.empty() && path.filename() == path && path != "." && path != "..";
 }
 
 Result<FileFacts> fileFacts(const std::filesystem::path &path) {
@@ -103,6 +138,14 @@ Result<uint64_t> freeSpace(const std::filesystem::path &folder) {
   if (::statvfs(folder.c_str(), &facts) != 0)
     return systemError(errno, fmt::format("cannot ask for the space in '{}'", folder.string()));
   return static_cast<uint64_t>(facts.f_bavail) * facts.f_frsize;
+}
+
+Status requireSpace(const std::filesystem::path &folder, uint64_t bytes, const std::string &what) {
+  SPILLWAY_ASSIGN_OR_RETURN(uint64_t space, freeSpace(folder));
+  if (space < bytes)
+    return machineError("{} need {} in '{}'; its file system has {}", what, formatSize(bytes),
+                        folder.string(), formatSize(space));
+  return {};
 }
 
 } // namespace spillway

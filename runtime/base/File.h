@@ -18,6 +18,14 @@ Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint6
 /// or the new one.
 Status writeFileAtomically(const std::filesystem::path &path, std::span<const std::byte> bytes);
 
+/// Puts the folder `from` in the place of `to`, whose content, if any, is removed: after a crash
+/// there is, at `to`, the old folder or the new one, whole (where the file system cannot exchange
+/// two names, perhaps neither). Both have the same parent.
+Status replaceFolder(const std::filesystem::path &from, const std::filesystem::path &to);
+
+/// Whether `path` names an entry of some folder, and none above or below it.
+bool isPlainName(const std::filesystem::path &path);
+
 struct FileFacts {
   uint64_t bytes = 0;
   /// ns since the epoch.
@@ -29,5 +37,9 @@ Result<FileFacts> fileFacts(const std::filesystem::path &path);
 
 /// Bytes that an ordinary user may still write to the file system of `folder`.
 Result<uint64_t> freeSpace(const std::filesystem::path &folder);
+
+/// A machine error where the file system of `folder` has less room than the `bytes` that `what`
+/// (a plural) needs.
+Status requireSpace(const std::filesystem::path &folder, uint64_t bytes, const std::string &what);
 
 } // namespace spillway

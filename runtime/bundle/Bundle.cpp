@@ -12,24 +12,13 @@ using Json = nlohmann::json;
 
 constexpr uint64_t maxManifestBytes = 1 << 20;
 constexpr uint64_t maxFileBytes = uint64_t(1) << 30;
-constexpr std::string_view checkedFiles[] = {kernelsName, tableName, storeIndexName};
+/// Files of which a bundle has a manifest entry: those that running needs, and others that it
+/// may lack.
+constexpr std::string_view neededFiles[] = {kernelsName, tableName, storeIndexName};
+constexpr std::string_view otherFiles[] = {planName, programName};
 
-/// As hexadecimal digits: JSON's numbers are not exact beyond 2^53 everywhere.
-std::string printChecksum(uint64_t value) { return fmt::format("{:016x}", value); }
-
-/// Reads a file and compares it with what the manifest says of it.
-Status checkFile(const std::filesystem::path &path, const Json &expected,
-                 std::vector<std::byte> &bytes) {
-  SPILLWAY_ASSIGN_OR_RETURN(bytes, readFile(path, maxFileBytes));
-  uint64_t size = expected.at("bytes").get<uint64_t>();
-  if (bytes.size() != size)
-    return machineError("'{}' is damaged: it has {} bytes; expected {}", path.string(),
-                        bytes.size(), size);
-  std::string sum = printChecksum(checksum(bytes));
-  if (std::string wanted = expected.at("xxh3").get<std::string>(); sum != wanted)
-    return machineError("'{}' is damaged: its checksum is {}; expected {}", path.string(), sum,
-                        wanted);
-  return {};
+std::string printChecksum(std::span<const std::byte> bytes) {
+  return fmt::format("{:016x}", checksum(bytes));
 }
 
 bool cpuSupports(std::string_view feature) {
@@ -67,10 +56,17 @@ std::vector<std::string> missingFeatures(const std::vector<std::string> &feature
 
 Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest) {
   Json files = Json::object();
-  for (std::string_view name : checkedFiles) {
+  auto record = [&](std::string_view name) -> Status {
     SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, readFile(folder / name, maxFileBytes));
-    files[std::string(name)] = {{"bytes", bytes.size()}, {"xxh3", printChecksum(checksum(bytes))}};
-  }
+    files[std::string(name)] = {{"bytes", bytes.size()}, {"xxh3", printChecksum(bytes)}};
+    return {};
+  };
+  for (std::string_view name : neededFiles)
+    SPILLWAY_RETURN_IF_ERROR(record(name));
+  std::error_code code;
+  for (std::string_view name : otherFiles)
+    if (std::filesystem::exists(folder / name, code))
+      SPILLWAY_RETURN_IF_ERROR(record(name));
   Json root = {{"format", "spillway bundle"},
                {"version", bundleVersion},
                {"producer", manifest.producer},
@@ -116,18 +112,43 @@ Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
                        "this processor",
                        folder.string(), fmt::join(bundle.manifest_.features, ", "),
                        fmt::join(missing, ", "));
-    const Json &files = root.at("files");
-    std::vector<std::byte> kernels;
-    SPILLWAY_RETURN_IF_ERROR(
-        checkFile(bundle.kernels(), files.at(std::string(kernelsName)), kernels));
-    SPILLWAY_RETURN_IF_ERROR(
-        checkFile(folder / tableName, files.at(std::string(tableName)), bundle.table_));
-    SPILLWAY_RETURN_IF_ERROR(checkFile(folder / storeIndexName,
-                                       files.at(std::string(storeIndexName)), bundle.storeIndex_));
+    for (const auto &[name, file] : root.at("files").items()) {
+      if (!isPlainName(name))
+        return damaged(fmt::format("it lists '{}', which is no name inside the bundle", name));
+      bundle.recorded_[name] = {file.at("bytes").get<uint64_t>(),
+                                file.at("xxh3").get<std::string>()};
+    }
   } catch (const Json::exception &exception) {
     return damaged(exception.what());
   }
+  if (Result<std::vector<std::byte>> kernels = bundle.read(kernelsName); !kernels.ok())
+    return std::move(kernels).error();
+  SPILLWAY_ASSIGN_OR_RETURN(bundle.table_, bundle.read(tableName));
+  SPILLWAY_ASSIGN_OR_RETURN(bundle.storeIndex_, bundle.read(storeIndexName));
   return bundle;
+}
+
+Result<std::vector<std::byte>> Bundle::read(std::string_view name) const {
+  auto recorded = recorded_.find(name);
+  if (recorded == recorded_.end())
+    return machineError("'{}' is damaged: its manifest does not list {}", folder_.string(), name);
+  std::filesystem::path path = folder_ / name;
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, readFile(path, maxFileBytes));
+  const auto &[size, wanted] = recorded->second;
+  if (bytes.size() != size)
+    return machineError("'{}' is damaged: it has {} bytes; expected {}", path.string(),
+                        bytes.size(), size);
+  if (std::string sum = printChecksum(bytes); sum != wanted)
+    return machineError("'{}' is damaged: its checksum is {}; expected {}", path.string(), sum,
+                        wanted);
+  return bytes;
+}
+
+Status Bundle::verify() const {
+  for (const auto &[name, recorded] : recorded_)
+    if (Result<std::vector<std::byte>> bytes = read(name); !bytes.ok())
+      return std::move(bytes).error();
+  return {};
 }
 
 } // namespace spillway

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,7 @@ std::vector<std::string> missingFeatures(const std::vector<std::string> &feature
 
 /// A checked bundle: its version, the features that it needs, and that
 /// kernels.so, table.bin and the store's index have the recorded checksums.
-/// Loads neither kernels nor states.
+/// Loads neither kernels nor states, whose checksums the store has.
 class Bundle {
 public:
   /// User errors: no bundle, another version, a processor without its features.
@@ -54,9 +55,24 @@ public:
   const std::vector<std::byte> &table() const { return table_; }
   const std::vector<std::byte> &storeIndex() const { return storeIndex_; }
 
+  /// Whether the manifest lists the file.
+  bool has(std::string_view name) const { return recorded_.contains(name); }
+  /// The bytes of a file that the manifest lists. A machine error where it is missing, not
+  /// listed, or other than recorded.
+  Result<std::vector<std::byte>> read(std::string_view name) const;
+  /// Compares every file that the manifest lists with it.
+  Status verify() const;
+
 private:
+  struct Recorded {
+    uint64_t bytes = 0;
+    /// XXH3-64 as hexadecimal digits: JSON's numbers are not exact beyond 2^53 everywhere.
+    std::string checksum;
+  };
+
   std::filesystem::path folder_;
   Manifest manifest_;
+  std::map<std::string, Recorded, std::less<>> recorded_;
   std::vector<std::byte> table_;
   std::vector<std::byte> storeIndex_;
 };

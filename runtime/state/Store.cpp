@@ -11,16 +11,12 @@ namespace {
 constexpr uint64_t maxIndexBytes = uint64_t(1) << 30;
 constexpr uint64_t maxOffset = uint64_t(1) << 62;
 
-/// A file of the bundle is a plain name, so that no index leads out of it.
-bool isPlainName(const std::filesystem::path &path) {
-  return !path.empty() && path.filename() == path && path != "." && path != "..";
-}
-
 Result<StoreFile> readFileEntry(const store::File &entry, const std::filesystem::path &bundle) {
   std::string_view text = entry.path()->string_view();
   if (text.find('\0') != std::string_view::npos)
     return machineError("a file of the store has an invalid name");
   std::filesystem::path path(text);
+  // So that no index leads out of the bundle.
   if (entry.linked() ? !path.is_absolute() : !isPlainName(path))
     return machineError("the store names the file '{}'; expected {}", text,
                         entry.linked() ? "an absolute path" : "a name inside the bundle");

@@ -1,7 +1,6 @@
 #include "runtime/state/StoreWriter.h"
 #include "runtime/base/Checksum.h"
 #include "runtime/base/File.h"
-#include "runtime/base/Size.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/state/Panels.h"
 #include "runtime/state/Store.h"
@@ -116,13 +115,10 @@ public:
   Status write() {
     SPILLWAY_RETURN_IF_ERROR(layOut());
     std::filesystem::path path = bundle_ / storeDataName;
-    SPILLWAY_ASSIGN_OR_RETURN(uint64_t space, freeSpace(bundle_));
-    // What an old file of this name takes is given back.
-    if (Result<FileFacts> old = fileFacts(path); old.ok())
-      space += old->bytes;
-    if (uint64_t needed = files_[0].bytes + spareBytes; space < needed)
-      return machineError("the states of '{}' need {}; its file system has {}", bundle_.string(),
-                          formatSize(needed), formatSize(space));
+    std::error_code code;
+    std::filesystem::remove(path, code);
+    SPILLWAY_RETURN_IF_ERROR(
+        requireSpace(bundle_, files_[0].bytes + spareBytes, "the states of a bundle"));
     SPILLWAY_ASSIGN_OR_RETURN(int file, engine_.open(path, {.access = io::Access::truncate,
                                                             .direct = true,
                                                             .reserve = files_[0].bytes}));
@@ -131,10 +127,8 @@ public:
       status = std::move(closed);
     if (status.ok())
       status = writeFileAtomically(bundle_ / storeIndexName, encodeStoreIndex(files_, views_));
-    if (!status.ok()) {
-      std::error_code code;
+    if (!status.ok())
       std::filesystem::remove(path, code);
-    }
     return status;
   }
 

@@ -25,13 +25,15 @@ struct InspectOptions {
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-Status verifyStates(const Store &store) {
+/// Every byte of the bundle that has a checksum.
+Status verify(const Bundle &bundle, const Store &store) {
+  SPILLWAY_RETURN_IF_ERROR(bundle.verify());
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<io::Engine> engine,
                             io::makeEngine(io::EngineKind::automatic));
   StateReader reader(store, *engine);
   for (const StateView &state : store.states())
     SPILLWAY_RETURN_IF_ERROR(reader.verify(state));
-  print("all states are undamaged\n");
+  print("all files and states are undamaged\n");
   return {};
 }
 
@@ -64,7 +66,7 @@ Status inspect(const InspectOptions &options) {
     print(describeTable(bundle));
   if (!options.explain.empty() || !options.report.empty())
     SPILLWAY_RETURN_IF_ERROR(showReplay(options, bundle));
-  return options.verify ? verifyStates(bundle.store) : Status();
+  return options.verify ? verify(bundle.bundle, bundle.store) : Status();
 }
 } // namespace
 
@@ -86,7 +88,7 @@ void addInspectCommand(CLI::App &app, Status &status) {
       ->excludes(json);
   command->add_option("--report", options->report, "Draw the plan as a page of HTML")
       ->type_name("FILE");
-  command->add_flag("--verify", options->verify, "Read every state and compare its checksums")
+  command->add_flag("--verify", options->verify, "Read every file and state and compare the checksums")
       ->excludes(json);
   command->callback([options, &status] {
     status = options->bundle.empty() ? userError("no bundle is given") : inspect(*options);

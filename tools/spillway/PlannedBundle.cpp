@@ -1,25 +1,20 @@
 #include "tools/spillway/PlannedBundle.h"
 
-#include "runtime/base/File.h"
-
 namespace spillway {
 
 Result<PlannedBundle> PlannedBundle::open(const std::filesystem::path &folder) {
-  constexpr uint64_t maxPlanBytes = uint64_t(1) << 30;
   PlannedBundle result;
   SPILLWAY_ASSIGN_OR_RETURN(result.bundle, Bundle::open(folder));
   SPILLWAY_ASSIGN_OR_RETURN(result.store,
                             Store::parse(result.bundle.storeIndex(), result.bundle.folder()));
   SPILLWAY_ASSIGN_OR_RETURN(result.program, Program::parse(result.bundle.table(), result.store));
-  std::filesystem::path path = result.bundle.folder() / planName;
-  std::error_code code;
-  if (!std::filesystem::exists(path, code))
+  if (!result.bundle.has(planName))
     return result;
-  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, readFile(path, maxPlanBytes));
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, result.bundle.read(planName));
   result.planText.assign(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   result.plan = nlohmann::ordered_json::parse(result.planText, nullptr, false);
   if (!result.plan.is_object())
-    return machineError("'{}' is damaged: it is no JSON object", path.string());
+    return machineError("'{}' is damaged: its {} is no JSON object", folder.string(), planName);
   return result;
 }
 

@@ -166,12 +166,8 @@ private:
     for (const Binding &binding : session_.program().outputs)
       if (auto found = outputs_.find(binding.name); found != outputs_.end())
         bytesByFolder[folderOf(found->second)] += binding.slice.bytes + blockBytes;
-    for (const auto &[folder, bytes] : bytesByFolder) {
-      SPILLWAY_ASSIGN_OR_RETURN(uint64_t space, freeSpace(folder));
-      if (space < bytes)
-        return machineError("the outputs need {} in '{}'; its file system has {}",
-                            formatSize(bytes), folder.string(), formatSize(space));
-    }
+    for (const auto &[folder, bytes] : bytesByFolder)
+      SPILLWAY_RETURN_IF_ERROR(requireSpace(folder, bytes, "the outputs"));
     return {};
   }
 

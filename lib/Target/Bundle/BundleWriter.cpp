@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <csignal>
 #include <unistd.h>
 
 using namespace mlir;
@@ -61,14 +62,38 @@ NewState newState(zero::StateOp state) {
   return result;
 }
 
+/// Ends the name of a bundle that is being written, with the number of the process.
+constexpr const char *partialSuffix = ".partial-";
+
+/// Removes what processes that are gone have left beside the bundle `path`.
+void removeAbandoned(const std::filesystem::path &path) {
+  std::string prefix = path.filename().string() + partialSuffix;
+  std::error_code code;
+  std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  std::vector<std::filesystem::path> abandoned;
+  for (const auto &entry : std::filesystem::directory_iterator(parent, code)) {
+    std::string name = entry.path().filename().string();
+    pid_t process = 0;
+    if (StringRef(name).starts_with(prefix) &&
+        !StringRef(name).drop_front(prefix.size()).consumeInteger(10, process) && process > 0 &&
+        ::kill(process, 0) != 0 && errno == ESRCH)
+      abandoned.push_back(entry.path());
+  }
+  for (const std::filesystem::path &folder : abandoned)
+    std::filesystem::remove_all(folder, code);
+}
+
 } // namespace
 
-FailureOr<BundleWriter> BundleWriter::create(const std::filesystem::path &path, Location location) {
+FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Location location) {
+  if (!path.has_filename())
+    path = path.parent_path();
   std::error_code code;
   if (std::filesystem::exists(path, code) && !std::filesystem::exists(path / manifestName, code))
     return emitError(location) << "'" << path.string() << "' exists and is no bundle; it is not replaced";
+  removeAbandoned(path);
   std::filesystem::path folder = path;
-  folder += ".partial-" + std::to_string(::getpid());
+  folder += partialSuffix + std::to_string(::getpid());
   std::filesystem::remove_all(folder, code);
   if (!std::filesystem::create_directories(folder, code))
     return emitError(location) << "cannot create '" << folder.string() << "': " << code.message();
@@ -87,6 +112,13 @@ BundleWriter::~BundleWriter() {
   std::error_code ignored;
   if (!folder_.empty())
     std::filesystem::remove_all(folder_, ignored);
+}
+
+LogicalResult BundleWriter::requireSpace(ModuleOp module) {
+  uint64_t bytes = 0;
+  for (auto state : module.getOps<zero::StateOp>())
+    bytes += roundUpToBlock(static_cast<uint64_t>(state.getStoredBytes()));
+  return diagnose(location_, spillway::requireSpace(folder_, bytes, "the states of a bundle"));
 }
 
 LogicalResult BundleWriter::writeStates(ModuleOp module) {
@@ -137,12 +169,8 @@ LogicalResult BundleWriter::shareFile(const std::filesystem::path &file) {
 LogicalResult BundleWriter::commit(const Manifest &manifest) {
   if (failed(diagnose(location_, writeManifest(folder_, manifest))))
     return failure();
-  std::error_code code;
-  std::filesystem::remove_all(path_, code);
-  std::filesystem::rename(folder_, path_, code);
-  if (code)
-    return emitError(location_) << "cannot move the bundle to '" << path_.string()
-                                << "': " << code.message();
+  if (failed(diagnose(location_, replaceFolder(folder_, path_))))
+    return failure();
   folder_.clear();
   return success();
 }

@@ -1,10 +1,14 @@
 #include "runtime/base/Checksum.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
 #include "runtime/memory/Arena.h"
+#include "test/Unit/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -64,6 +68,31 @@ TEST(Checksum, ofPiecesEqualsThatOfTheWhole) {
   EXPECT_NE(pieces.value(), checksum(all));
   // The published value of XXH3-64 of nothing: the format depends on it.
   EXPECT_EQ(checksum({}), 0x2d06800538d394c2u);
+}
+
+TEST(File, aFolderReplacesAnother) {
+  test::TemporaryFolder folder;
+  std::filesystem::path from = folder.path() / "new", to = folder.path() / "place";
+  for (const char *content : {"first", "second"}) {
+    std::filesystem::create_directory(from);
+    ASSERT_TRUE(writeFileAtomically(from / "f", std::as_bytes(std::span(content, 5))).ok());
+    Status status = replaceFolder(from, to);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    Result<std::vector<std::byte>> bytes = readFile(to / "f", 100);
+    ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+    EXPECT_EQ(std::memcmp(bytes->data(), content, 5), 0);
+    EXPECT_FALSE(std::filesystem::exists(from));
+  }
+}
+
+TEST(File, spaceThatIsNotThereIsNamed) {
+  test::TemporaryFolder folder;
+  EXPECT_TRUE(requireSpace(folder.path(), 1, "the outputs").ok());
+  Status status = requireSpace(folder.path(), uint64_t(1) << 60, "the outputs");
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::machine);
+  EXPECT_TRUE(status.error().message.starts_with("the outputs need 1048576 TiB"))
+      << status.error().message;
 }
 
 uint64_t residentBytes() {

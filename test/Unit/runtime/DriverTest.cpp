@@ -134,7 +134,7 @@ TEST_F(DriverTest, inspectShowsWhatItIs) {
   EXPECT_EQ(ran.code, 0) << ran.text;
   for (const char *text : {"linear, made by test", "host arena: 64 KiB", "x=in: f32[8,64]",
                            "panels of 16 along dimension 1", "launch test_matmul units [0, 4)",
-                           "after 0  // /MatMul", "all states are undamaged"})
+                           "after 0  // /MatMul", "all files and states are undamaged"})
     EXPECT_NE(ran.text.find(text), std::string::npos) << text << "\n" << ran.text;
 }
 
@@ -180,6 +180,39 @@ TEST_F(DriverTest, refusesADamagedBundle) {
   expectError(run, 2, "the state 'w' is damaged: bytes 12288 to 16384");
   std::filesystem::remove(path("states.bin"));
   expectError(run, 2, "states.bin");
+}
+
+TEST_F(DriverTest, inspectFindsDamageInEveryFile) {
+  auto text = [](std::string_view characters) { return std::as_bytes(std::span(characters)); };
+  writeBytes(path("plan.json"), text("{\"seconds\": 1}"));
+  writeBytes(path("program.mlirbc"), text("program"));
+  ASSERT_TRUE(writeManifest(bundle.folder.path(), manifest).ok());
+  std::string verify = "inspect --verify " + folder();
+  EXPECT_EQ(spillwayTool(verify).code, 0);
+  for (const char *name : {"kernels.so", "table.bin", "states.index", "plan.json",
+                           "program.mlirbc"}) {
+    auto good = readFile(path(name), 1 << 30);
+    ASSERT_TRUE(good.ok());
+    std::vector<std::byte> bad = *good;
+    bad.back() ^= std::byte(1);
+    writeBytes(path(name), bad);
+    expectError(verify, 2, fmt::format("{}' is damaged", name));
+    std::filesystem::remove(path(name));
+    expectError(verify, 2, name);
+    writeBytes(path(name), *good);
+  }
+  auto states = readFile(path("states.bin"), 1 << 20);
+  ASSERT_TRUE(states.ok());
+  (*states)[5000] ^= std::byte(1);
+  writeBytes(path("states.bin"), *states);
+  expectError(verify, 2, "the state 'w' is damaged: bytes 4096 to 8192");
+}
+
+TEST_F(DriverTest, refusesAManifestThatLeadsOut) {
+  auto json = nlohmann::json::parse(std::ifstream(path("manifest.json")));
+  json["files"]["../outside"] = json["files"]["table.bin"];
+  std::ofstream(path("manifest.json")) << json;
+  expectError("run " + folder() + inputFlag(), 2, "no name inside the bundle");
 }
 
 TEST_F(DriverTest, refusesAnotherVersionOrProcessor) {

@@ -10,19 +10,21 @@
 
 namespace spillway {
 
-/// A bundle while it is written: a folder beside its final place, put there by
-/// commit() and removed where that does not happen.
+/// A bundle while it is written: a folder beside its final place, put there by commit() in one
+/// step and removed where that does not happen. What a process that was killed has left is removed
+/// by the next one.
 class BundleWriter {
 public:
   /// Diagnoses, at `location`, a place that cannot be written or that holds something
   /// that is no bundle.
-  static mlir::FailureOr<BundleWriter> create(const std::filesystem::path &path,
-                                              mlir::Location location);
+  static mlir::FailureOr<BundleWriter> create(std::filesystem::path path, mlir::Location location);
   BundleWriter(BundleWriter &&other);
   ~BundleWriter();
 
   const std::filesystem::path &folder() const { return folder_; }
 
+  /// Diagnoses a file system without room for what writeStates() writes.
+  mlir::LogicalResult requireSpace(mlir::ModuleOp module);
   /// The bytes of every zero.state of `module`, in its layout, in the order of the module. Weights
   /// pass through a few buffers, never through memory as a whole.
   mlir::LogicalResult writeStates(mlir::ModuleOp module);

@@ -1,0 +1,30 @@
+"""kill_repeatedly.py COMMAND...: kills the command, which writes m.spill, at moments spread over its
+whole run, and looks at what there is then."""
+
+import os
+import subprocess
+import sys
+import time
+
+kills = 12
+
+
+def verify():
+    subprocess.run(["spillway", "inspect", "--verify", "m.spill"], check=True, stdout=subprocess.DEVNULL)
+
+
+begin = time.monotonic()
+subprocess.run(sys.argv[1:], check=True)
+seconds = time.monotonic() - begin
+for i in range(kills):
+    # More of them at the end, where the old bundle is replaced.
+    moment = seconds * (1 - (1 - i / kills) ** 2)
+    process = subprocess.Popen(sys.argv[1:])
+    time.sleep(moment)
+    process.kill()
+    process.wait()
+    verify()
+subprocess.run(sys.argv[1:], check=True)
+verify()
+left = [name for name in os.listdir(".") if name.startswith("m.spill.")]
+assert not left, f"left behind: {left}"
