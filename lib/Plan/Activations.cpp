@@ -24,14 +24,9 @@ StringRef spillway::plan::nameOf(Location location) {
 }
 
 Value spillway::plan::sourceOf(Value value) {
-  while (true) {
-    if (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
-      value = reshape.getOperand();
-    else if (auto call = value.getDefiningOp<nn::CallOp>(); call && call.getUnits())
-      value = call.getInto()[cast<OpResult>(value).getResultNumber()];
-    else
-      return value;
-  }
+  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
 }
 
 uint64_t spillway::plan::lookupPieceBytes(zero::StateOp state) {
@@ -115,12 +110,14 @@ private:
     for (Value operand : call.getOperands())
       if (failed(touch(*call, operand, moment_)))
         return failure();
-    if (!call.getUnits())
-      for (Value result : call.getResults())
+    for (auto [i, result] : llvm::enumerate(call.getResults()))
+      if (call.getUnits())
+        result_.values_[result] = result_.indexOf(call.getInto()[i]);
+      else
         add(result, moment_);
     if (kernel.getScratch()) {
       // Calls that make one result in turn share their scratch.
-      auto [it, isNew] = chains_.try_emplace({sourceOf(call.getResult(0)), kernel}, 0);
+      auto [it, isNew] = chains_.try_emplace({result_.indexOf(call.getResult(0)), kernel}, 0);
       if (isNew)
         it->second = add({scratchPerThread(kernel) * threads_, 64, moment_, moment_});
       result_.intervals_[it->second].last = moment_;
@@ -169,7 +166,7 @@ private:
   SymbolTableCollection symbols_;
   Activations result_;
   int64_t moment_ = 0;
-  DenseMap<std::pair<Value, Operation *>, uint32_t> chains_;
+  DenseMap<std::pair<uint32_t, Operation *>, uint32_t> chains_;
   std::vector<Lookup> lookups_;
 };
 
