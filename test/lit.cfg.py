@@ -32,3 +32,4 @@ if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncod
 if shutil.which("nvidia-smi"):
     config.available_features.add("cuda")
 config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%bin", config.spillway_bin))

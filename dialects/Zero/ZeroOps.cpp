@@ -1,3 +1,4 @@
+#include "dialects/Zero/Linked.h"
 #include "dialects/Zero/Zero.h"
 #include "runtime/device/KernelAbi.h"
 
@@ -37,6 +38,9 @@ int64_t StateOp::getUnitBytes() {
 int64_t StateOp::getChunkUnits() {
   constexpr int64_t blockBytes = 4096;
   int64_t unitBytes = getUnitBytes();
+  // Panels of columns are made from a piece of each row of a linked file: a block at least.
+  if (isLinked(*this) && getLayout() && getLayoutAttr().getDim() == 1)
+    return blockBytes / (panelWidth * nn::elementBytes(getTensorType().getElementType()));
   return unitBytes ? blockBytes / std::gcd(blockBytes, unitBytes) : 1;
 }
 
@@ -90,6 +94,8 @@ LogicalResult StateOp::verify() {
       file.getBytes() != static_cast<uint64_t>(nn::tensorBytes(type)))
     return emitOpError("C4: the source has ")
            << file.getBytes() << " bytes, the tensor " << nn::tensorBytes(type);
+  if (auto file = dyn_cast<FileAttr>(getSource()); isLinked(*this) && (!file || file.getVarint()))
+    return emitOpError("a linked state needs a raw file as its source");
   if (auto splat = dyn_cast<SplatAttr>(getSource());
       splat && splat.getValue().getType() != type.getElementType())
     return emitOpError("C4: the splat must have the element type");

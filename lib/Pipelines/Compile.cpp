@@ -108,7 +108,8 @@ LogicalResult advance(ModuleOp module, Form form, const CompileOptions &options)
     return run(module,
                [&](OpPassManager &passes) { buildOperationPipeline(passes, options.dims); });
   case Form::operations:
-    return run(module, buildKernelPipeline);
+    return run(module,
+               [&](OpPassManager &passes) { buildKernelPipeline(passes, options.linkWeights); });
   default:
     llvm_unreachable("no pipeline leads from this form to another");
   }

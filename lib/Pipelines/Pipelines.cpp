@@ -22,8 +22,10 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const std::vector<s
   passes.addPass(createCSEPass());
 }
 
-void spillway::buildKernelPipeline(OpPassManager &passes) {
+void spillway::buildKernelPipeline(OpPassManager &passes, bool linkWeights) {
   passes.addPass(createNNAssignLayoutsPass());
   passes.addPass(createNNFormKernelsPass());
   passes.addPass(zero::createZeroOutlineConstantsPass());
+  if (linkWeights)
+    passes.addPass(zero::createZeroLinkPass());
 }

@@ -1,5 +1,6 @@
 #include "spillway/Plan/Activations.h"
 
+#include "dialects/Zero/Linked.h"
 #include "spillway/Plan/Residents.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -30,6 +31,12 @@ Value spillway::plan::sourceOf(Value value) {
 }
 
 uint64_t spillway::plan::lookupPieceBytes(zero::StateOp state) {
+  if (zero::isLinked(state)) {
+    RankedTensorType type = state.getTensorType();
+    int64_t rows = type.getRank() ? std::max<int64_t>(1, type.getDimSize(0)) : 1;
+    constexpr uint64_t block = 4096;
+    return llvm::alignTo(static_cast<uint64_t>(nn::tensorBytes(type) / rows), block) + block;
+  }
   auto chunkBytes = static_cast<uint64_t>(state.getChunkUnits() * state.getUnitBytes());
   return std::min(chunkBytes, stateExtent(state));
 }

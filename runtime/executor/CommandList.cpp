@@ -19,7 +19,8 @@ std::unique_ptr<LookupRoom> makeRoom(const LookupOperation &lookup) {
 
 CommandList::CommandList(std::span<const Command> commands, const ArenaAddresses &arenas)
     : commands_(commands), arenas_(arenas), events_(std::make_unique<Event[]>(commands.size())),
-      times_(commands.size()), faults_(commands.size()), lookupRooms_(commands.size()) {
+      times_(commands.size()), faults_(commands.size()), piecesInFlight_(commands.size()),
+      lookupRooms_(commands.size()) {
   firstArgument_.reserve(commands.size() + 1);
   for (uint32_t index = 0; index < commands.size(); ++index) {
     order_[static_cast<size_t>(commands[index].stream)].push_back(index);
@@ -37,6 +38,7 @@ void CommandList::reset() {
   for (uint32_t index = 0; index < size(); ++index)
     events_[index].reset();
   std::ranges::fill(faults_, 0);
+  std::ranges::fill(piecesInFlight_, 0);
   std::ranges::fill(times_, CommandTimes());
 }
 

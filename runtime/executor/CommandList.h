@@ -35,7 +35,6 @@ struct LookupRoom {
   std::vector<uint32_t> freeSlots;
   /// From this place in `order` on no piece has been requested.
   uint32_t next = 0;
-  uint32_t piecesInFlight = 0;
 };
 
 /// The prologue or the step, with everything that its runs need allocated.
@@ -60,6 +59,8 @@ public:
   }
   std::byte *address(const Slice &slice) const { return addressOf(arenas_, slice); }
   int32_t &fault(uint32_t index) { return faults_[index]; }
+  /// Of a command that is read piece by piece.
+  uint32_t &piecesInFlight(uint32_t index) { return piecesInFlight_[index]; }
   /// Of a lookup.
   LookupRoom &lookupRoom(uint32_t index) { return *lookupRooms_[index]; }
 
@@ -77,6 +78,7 @@ private:
   std::vector<KernelArgument> arguments_;
   std::vector<uint32_t> firstArgument_;
   std::vector<int32_t> faults_;
+  std::vector<uint32_t> piecesInFlight_;
   std::vector<std::unique_ptr<LookupRoom>> lookupRooms_;
 };
 

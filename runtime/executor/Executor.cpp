@@ -208,7 +208,7 @@ private:
     const std::byte *state = addressOf(arenas_, lookup.resident);
     std::byte *target = addressOf(arenas_, lookup.target);
     for (int64_t row : room.rows) {
-      copyRow(type, row, state + pieceOffset(type, row), target);
+      copyRow(type, type.layout, row, state + pieceOffset(type, type.layout, row), target);
       target += type.rowBytes();
     }
     return {};

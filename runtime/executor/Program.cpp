@@ -1,4 +1,5 @@
 #include "runtime/executor/Program.h"
+#include "runtime/state/CanonicalPart.h"
 #include "runtime/table/Alignment.h"
 #include "runtime/table/table_generated.h"
 
@@ -23,7 +24,7 @@ uint64_t plannedReadBytes(std::span<const Command> commands) {
   uint64_t bytes = 0;
   for (const Command &command : commands)
     if (auto *read = std::get_if<ReadOperation>(&command.operation))
-      bytes += read->bytes;
+      bytes += read->fileBytes;
     else if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
       bytes += lookup->fromArena ? 0 : lookup->count() * lookup->stagingPieceBytes;
   return bytes;
@@ -199,9 +200,7 @@ private:
                        .bytes = encoded.bytes(),
                        .target = {}};
     SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.target(), "the target", read.target));
-    bool linked = store_.files()[state->file].linked;
-    uint64_t stored = state->type.storedBytes();
-    uint64_t extent = linked ? stored : roundUpToBlock(stored);
+    uint64_t extent = roundUpToBlock(state->type.storedBytes());
     if (read.offset > extent || read.bytes > maxArenaBytes || encoded.rank_stride() > maxArenaBytes)
       return machineError("it reads {} bytes at {} of the state '{}' of {} bytes", read.bytes,
                           read.offset, state->type.name, extent);
@@ -218,15 +217,43 @@ private:
       command.operation = read;
       return {};
     }
-    if (!linked && (read.offset % state->chunkBytes != 0 ||
-                    (read.bytes % state->chunkBytes != 0 && read.offset + read.bytes != extent)))
-      return machineError("it reads {} bytes at {} of the state '{}', which are no whole chunks "
-                          "of {} bytes",
-                          read.bytes, read.offset, state->type.name, state->chunkBytes);
-    if ((read.target.offset - state->fileOffset - read.offset) % blockBytes != 0)
-      return machineError("its target at {} is not congruent to its place in the file, {}",
-                          read.target.offset, state->fileOffset + read.offset);
+    SPILLWAY_RETURN_IF_ERROR(store_.files()[state->file].linked ? placeLinked(*state, read)
+                                                                : placeOwn(*state, read));
     command.operation = read;
+    return {};
+  }
+
+  Status requirePieces(const StateView &state, const ReadOperation &read, std::string_view kind,
+                       uint64_t pieceBytes) const {
+    uint64_t extent = roundUpToBlock(state.type.storedBytes());
+    if (read.offset % pieceBytes == 0 &&
+        (read.bytes % pieceBytes == 0 || read.offset + read.bytes == extent))
+      return {};
+    return machineError("it reads {} bytes at {} of the state '{}', which are no whole {} of {} "
+                        "bytes",
+                        read.bytes, read.offset, state.type.name, kind, pieceBytes);
+  }
+
+  static bool isCongruent(const StateView &state, const ReadOperation &read) {
+    return (read.target.offset - state.fileOffset - read.offset) % blockBytes == 0;
+  }
+
+  Status placeOwn(const StateView &state, ReadOperation &read) const {
+    SPILLWAY_RETURN_IF_ERROR(requirePieces(state, read, "chunks", state.chunkBytes));
+    if (!isCongruent(state, read))
+      return machineError("its target at {} is not congruent to its place in the file, {}",
+                          read.target.offset, state.fileOffset + read.offset);
+    read.fileBytes = read.bytes;
+    return {};
+  }
+
+  Status placeLinked(const StateView &state, ReadOperation &read) const {
+    bool isRowMajor = state.type.layout == Layout::rowMajor;
+    if (!isRowMajor)
+      SPILLWAY_RETURN_IF_ERROR(requirePieces(state, read, "panels", state.type.pieceBytes()));
+    read.isDirect = isRowMajor && isCongruent(state, read);
+    for (CanonicalParts parts(state, read.offset, read.bytes); !parts.atEnd();)
+      read.fileBytes += parts.next().blockBytesRead();
     return {};
   }
 
@@ -321,8 +348,6 @@ private:
       SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::read}));
       SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.staging(), "the staging", lookup.staging));
       bool linked = store_.files()[state->file].linked;
-      if (linked && type.layout == Layout::panels)
-        return machineError("'{}' lies in a linked file but has panels", type.name);
       lookup.stagingPieceBytes =
           linked ? roundUpToBlock(type.rowBytes()) + blockBytes : state->chunkBytes;
       if (lookup.staging.offset % blockBytes != 0)

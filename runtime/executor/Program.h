@@ -49,6 +49,11 @@ struct ReadOperation {
   uint64_t offset = 0;
   uint64_t bytes = 0;
   Slice target;
+  /// Whether the bytes go straight to the target: the file holds them as they are stored in
+  /// memory, at a place that is congruent modulo a block. Else they are packed on the way.
+  bool isDirect = true;
+  /// Bytes that are asked of the file.
+  uint64_t fileBytes = 0;
 };
 
 struct CopyOperation {

@@ -11,6 +11,8 @@ namespace spillway {
 namespace {
 /// Enough to keep the engine's queue full with small pieces too.
 constexpr uint32_t maxTransfers = 64;
+/// Of CanonicalParts::bufferBytes each.
+constexpr uint32_t packBufferCount = 8;
 
 constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes * blockBytes; }
 } // namespace
@@ -35,17 +37,27 @@ Status ReadStream::initialise(std::span<const std::span<std::byte>> arenas) {
   transfers_.resize(maxTransfers);
   freeTransfers_.reserve(maxTransfers);
   completions_.reserve(maxTransfers * partCount);
-  return engine_.registerMemory(arenas);
+  std::vector<std::span<std::byte>> memory(arenas.begin(), arenas.end());
+  if (std::ranges::any_of(store_.files(), &StoreFile::linked)) {
+    SPILLWAY_ASSIGN_OR_RETURN(packBuffers_,
+                              Arena::allocate(packBufferCount * CanonicalParts::bufferBytes,
+                                              {.hugePages = false}));
+    memory.push_back(packBuffers_->bytes());
+  }
+  freePackBuffers_.reserve(packBufferCount);
+  return engine_.registerMemory(memory);
 }
 
 void ReadStream::run(CommandList &list, RunState &state) {
   list_ = &list;
   state_ = &state;
   position_ = 0;
-  lookup_.reset();
+  unfinished_.reset();
   lastCompletion_ = engine_.now();
   freeTransfers_.resize(maxTransfers);
   std::iota(freeTransfers_.begin(), freeTransfers_.end(), 0u);
+  freePackBuffers_.resize(packBufferCount);
+  std::iota(freePackBuffers_.begin(), freePackBuffers_.end(), 0u);
   if (Status status = pump(); !status.ok())
     state.fail(std::move(status).error());
   drain();
@@ -77,16 +89,10 @@ Error ReadStream::withLabel(Error error, uint32_t index) const {
 Result<bool> ReadStream::beginTransfers() {
   std::span<const uint32_t> order = list_->order(StreamKind::read);
   while (!freeTransfers_.empty()) {
-    if (lookup_) {
-      LookupRoom &room = list_->lookupRoom(*lookup_);
-      if (room.next == room.order.size()) {
-        lookup_.reset();
-        continue;
-      }
-      if (room.freeSlots.empty())
+    if (unfinished_) {
+      SPILLWAY_ASSIGN_OR_RETURN(bool hadRoom, beginPart(*unfinished_));
+      if (!hadRoom)
         return false;
-      const auto &lookup = std::get<LookupOperation>((*list_)[*lookup_].operation);
-      SPILLWAY_RETURN_IF_ERROR(beginPiece(lookup, *lookup_));
       continue;
     }
     if (position_ == order.size())
@@ -116,14 +122,64 @@ Status ReadStream::beginCommand(uint32_t index) {
     endCommand(index);
     return {};
   }
-  uint64_t begin = store_.states()[read.state].fileOffset + read.offset;
+  const StateView &state = store_.states()[read.state];
+  std::byte *target = list_->address(read.target);
+  uint64_t end = read.offset + read.bytes;
+  if (store_.files()[state.file].linked) {
+    // A file of ours holds the padding too.
+    if (uint64_t padded = std::max(firstPaddedByte(state.type), read.offset); padded < end)
+      std::memset(target + (padded - read.offset), 0, end - padded);
+    end = std::min(end, state.type.storedBytes());
+  }
+  if (!read.isDirect) {
+    parts_ = CanonicalParts(state, read.offset, read.bytes);
+    if (parts_.atEnd())
+      endCommand(index);
+    else
+      unfinished_ = index;
+    return {};
+  }
+  if (read.offset >= end) {
+    endCommand(index);
+    return {};
+  }
   Transfer transfer;
   transfer.command = index;
   transfer.state = read.state;
-  transfer.begin = begin;
-  transfer.end = begin + read.bytes;
-  transfer.target = list_->address(read.target);
+  transfer.begin = state.fileOffset + read.offset;
+  transfer.end = state.fileOffset + end;
+  transfer.target = target;
   return beginTransfer(transfer);
+}
+
+Result<bool> ReadStream::beginPart(uint32_t index) {
+  auto *lookup = std::get_if<LookupOperation>(&(*list_)[index].operation);
+  if (lookup ? list_->lookupRoom(index).freeSlots.empty() : freePackBuffers_.empty())
+    return false;
+  SPILLWAY_RETURN_IF_ERROR(lookup ? beginPiece(*lookup, index) : beginPacking(index));
+  return true;
+}
+
+Status ReadStream::beginPacking(uint32_t index) {
+  uint32_t number = freeTransfers_.back();
+  freeTransfers_.pop_back();
+  Transfer &transfer = transfers_[number];
+  transfer = Transfer();
+  transfer.command = index;
+  transfer.state = std::get<ReadOperation>((*list_)[index].operation).state;
+  transfer.part = parts_.next();
+  transfer.packBuffer = freePackBuffers_.back();
+  freePackBuffers_.pop_back();
+  ++list_->piecesInFlight(index);
+  if (parts_.atEnd())
+    unfinished_.reset();
+  for (uint64_t i = 0; i < transfer.part.rangeCount(); ++i) {
+    CanonicalPart::FileRange range = transfer.part.range(i);
+    uint64_t place = transfer.part.bufferOffset(i) - range.begin % blockBytes;
+    SPILLWAY_RETURN_IF_ERROR(submit(number, packed, range.begin, range.end,
+                                    packBuffer(*transfer.packBuffer) + place));
+  }
+  return {};
 }
 
 Status ReadStream::beginLookup(const LookupOperation &lookup, uint32_t index) {
@@ -141,8 +197,7 @@ Status ReadStream::beginLookup(const LookupOperation &lookup, uint32_t index) {
   room.freeSlots.resize(lookup.staging.bytes / lookup.stagingPieceBytes);
   std::iota(room.freeSlots.begin(), room.freeSlots.end(), 0u);
   room.next = 0;
-  room.piecesInFlight = 0;
-  lookup_ = index;
+  unfinished_ = index;
   return {};
 }
 
@@ -152,7 +207,7 @@ Status ReadStream::beginPiece(const LookupOperation &lookup, uint32_t index) {
   bool linked = store_.files()[state.file].linked;
   // Where in the state the piece with a row starts.
   auto start = [&](uint32_t place) {
-    uint64_t offset = pieceOffset(state.type, room.rows[room.order[place]]);
+    uint64_t offset = pieceOffset(state.type, layoutInFile(state), room.rows[room.order[place]]);
     return linked ? offset : offset / state.chunkBytes * state.chunkBytes;
   };
   uint64_t offset = start(room.next);
@@ -172,7 +227,9 @@ Status ReadStream::beginPiece(const LookupOperation &lookup, uint32_t index) {
   transfer.target = list_->address(lookup.staging) +
                     transfer.stagingSlot * lookup.stagingPieceBytes + transfer.begin % blockBytes;
   room.freeSlots.pop_back();
-  ++room.piecesInFlight;
+  ++list_->piecesInFlight(index);
+  if (room.next == room.order.size())
+    unfinished_.reset();
   return beginTransfer(transfer);
 }
 
@@ -183,11 +240,14 @@ Status ReadStream::beginTransfer(const Transfer &transfer) {
   uint64_t firstBlock = roundUpToBlock(transfer.begin), lastBlock = roundDownToBlock(transfer.end);
   if (transfer.begin < firstBlock)
     SPILLWAY_RETURN_IF_ERROR(
-        submit(number, head, transfer.begin, std::min(firstBlock, transfer.end)));
+        submit(number, head, transfer.begin, std::min(firstBlock, transfer.end),
+               edgeBlock(number, head)));
   if (firstBlock < lastBlock)
-    SPILLWAY_RETURN_IF_ERROR(submit(number, middle, firstBlock, lastBlock));
+    SPILLWAY_RETURN_IF_ERROR(submit(number, middle, firstBlock, lastBlock,
+                                    transfer.target + (firstBlock - transfer.begin)));
   if (lastBlock < transfer.end && lastBlock >= firstBlock)
-    SPILLWAY_RETURN_IF_ERROR(submit(number, tail, lastBlock, transfer.end));
+    SPILLWAY_RETURN_IF_ERROR(
+        submit(number, tail, lastBlock, transfer.end, edgeBlock(number, tail)));
   return {};
 }
 
@@ -195,7 +255,16 @@ std::byte *ReadStream::edgeBlock(uint32_t transfer, Part part) const {
   return edgeBlocks_->data() + (2 * transfer + (part == tail ? 1 : 0)) * blockBytes;
 }
 
-Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t end) {
+std::byte *ReadStream::packBuffer(uint32_t number) const {
+  return packBuffers_->data() + number * CanonicalParts::bufferBytes;
+}
+
+Layout ReadStream::layoutInFile(const StateView &state) const {
+  return store_.files()[state.file].linked ? Layout::rowMajor : state.type.layout;
+}
+
+Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t end,
+                          std::byte *data) {
   Transfer &transfer = transfers_[number];
   uint32_t file = store_.states()[transfer.state].file;
   io::Request request;
@@ -204,8 +273,7 @@ Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t e
   request.tag = number * partCount + part;
   request.offset = roundDownToBlock(begin);
   request.bytes = roundUpToBlock(end) - request.offset;
-  request.data =
-      part == middle ? transfer.target + (begin - transfer.begin) : edgeBlock(number, part);
+  request.data = data;
   uint64_t fileBytes = store_.files()[file].bytes;
   if (uint64_t requestEnd = request.offset + request.bytes; requestEnd > fileBytes)
     request.slack = requestEnd - fileBytes;
@@ -255,25 +323,42 @@ Status ReadStream::completeRequest(const io::Completion &completion) {
 
 Status ReadStream::completeTransfer(const Transfer &transfer) {
   const StateView &state = store_.states()[transfer.state];
-  uint64_t offset = transfer.begin - state.fileOffset;
-  std::span<const std::byte> bytes(transfer.target, transfer.end - transfer.begin);
-  SPILLWAY_RETURN_IF_ERROR(verify(transfer.state, offset, bytes));
-  auto *lookup = std::get_if<LookupOperation>(&(*list_)[transfer.command].operation);
-  if (!lookup) {
-    endCommand(transfer.command);
+  const auto &operation = (*list_)[transfer.command].operation;
+  if (transfer.packBuffer) {
+    const auto &read = std::get<ReadOperation>(operation);
+    packPart(state.type, transfer.part, packBuffer(*transfer.packBuffer), read.offset,
+             list_->address(read.target));
+    freePackBuffers_.push_back(*transfer.packBuffer);
+    endPiece(transfer.command);
     return {};
   }
+  SPILLWAY_RETURN_IF_ERROR(verify(transfer.state, transfer.begin - state.fileOffset,
+                                  {transfer.target, transfer.end - transfer.begin}));
+  if (auto *lookup = std::get_if<LookupOperation>(&operation))
+    completePiece(*lookup, transfer);
+  else
+    endCommand(transfer.command);
+  return {};
+}
+
+void ReadStream::completePiece(const LookupOperation &lookup, const Transfer &transfer) {
+  const StateView &state = store_.states()[transfer.state];
+  Layout layout = layoutInFile(state);
   LookupRoom &room = list_->lookupRoom(transfer.command);
   for (uint32_t place = transfer.firstPlace; place < transfer.lastPlace; ++place) {
     uint32_t position = room.order[place];
     int64_t row = room.rows[position];
-    copyRow(state.type, row, bytes.data() + (pieceOffset(state.type, row) - offset),
-            list_->address(lookup->target) + position * state.type.rowBytes());
+    uint64_t offset = state.fileOffset + pieceOffset(state.type, layout, row);
+    copyRow(state.type, layout, row, transfer.target + (offset - transfer.begin),
+            list_->address(lookup.target) + position * state.type.rowBytes());
   }
   room.freeSlots.push_back(transfer.stagingSlot);
-  if (--room.piecesInFlight == 0 && room.next == room.order.size())
-    endCommand(transfer.command);
-  return {};
+  endPiece(transfer.command);
+}
+
+void ReadStream::endPiece(uint32_t index) {
+  if (--list_->piecesInFlight(index) == 0 && unfinished_ != index)
+    endCommand(index);
 }
 
 Status ReadStream::verify(uint32_t state, uint64_t offset, std::span<const std::byte> bytes) {

@@ -5,6 +5,7 @@
 #include "runtime/executor/CommandList.h"
 #include "runtime/io/Engine.h"
 #include "runtime/memory/Arena.h"
+#include "runtime/state/CanonicalPart.h"
 #include "runtime/state/Store.h"
 
 #include <chrono>
@@ -32,9 +33,10 @@ public:
   void run(CommandList &list, RunState &state);
 
 private:
-  /// Consecutive bytes of a file on their way into memory: what a Read asks for, or
-  /// a piece for a Lookup. Up to three requests: whole blocks straight to their
-  /// place, and an incomplete block at each end by way of a block of memory here.
+  /// What is on its way into memory for a command. Either consecutive bytes of a file, of
+  /// a Read that is direct or a piece for a Lookup: up to three requests, whole blocks
+  /// straight to their place, and an incomplete block at each end by way of a block of
+  /// memory here. Or a part of a linked state, by way of a buffer from which it is packed.
   struct Transfer {
     uint32_t command = 0;
     uint32_t state = 0;
@@ -48,9 +50,12 @@ private:
     uint32_t firstPlace = 0;
     uint32_t lastPlace = 0;
     uint32_t stagingSlot = 0;
+    /// Of a part that is packed.
+    CanonicalPart part;
+    std::optional<uint32_t> packBuffer;
   };
 
-  enum Part : uint32_t { head, middle, tail, partCount };
+  enum Part : uint32_t { head, middle, tail, packed, partCount };
 
   class EngineWatcher final : public Watcher {
   public:
@@ -71,15 +76,25 @@ private:
   /// one whose events are pending. True where all commands have begun.
   Result<bool> beginTransfers();
   Status beginCommand(uint32_t index);
+  /// Begins a part of the command that has begun in part; false where there is no room.
+  Result<bool> beginPart(uint32_t index);
+  Status beginPacking(uint32_t index);
   Status beginLookup(const LookupOperation &lookup, uint32_t index);
   Status beginPiece(const LookupOperation &lookup, uint32_t index);
   Status beginTransfer(const Transfer &transfer);
-  Status submit(uint32_t transfer, Part part, uint64_t begin, uint64_t end);
+  /// Requests the blocks of the bytes [begin, end) of the file; `begin` goes to `data` plus its
+  /// offset in its block.
+  Status submit(uint32_t transfer, Part part, uint64_t begin, uint64_t end, std::byte *data);
   std::byte *edgeBlock(uint32_t transfer, Part part) const;
+  std::byte *packBuffer(uint32_t number) const;
+  Layout layoutInFile(const StateView &state) const;
 
   Status completeRequests();
   Status completeRequest(const io::Completion &completion);
   Status completeTransfer(const Transfer &transfer);
+  void completePiece(const LookupOperation &lookup, const Transfer &transfer);
+  /// The command ends when this was its last piece.
+  void endPiece(uint32_t index);
   Status verify(uint32_t state, uint64_t offset, std::span<const std::byte> bytes);
   void endCommand(uint32_t index);
   void drain();
@@ -97,6 +112,9 @@ private:
   std::vector<uint32_t> freeTransfers_;
   /// Two blocks for each transfer.
   std::optional<Arena> edgeBlocks_;
+  /// Where parts of linked states are read into; absent where there are none.
+  std::optional<Arena> packBuffers_;
+  std::vector<uint32_t> freePackBuffers_;
   std::vector<io::Completion> completions_;
 
   /// Of the run in progress.
@@ -106,8 +124,9 @@ private:
   io::TimePoint lastCompletion_{};
   /// The next command in the stream's order.
   size_t position_ = 0;
-  /// The lookup whose pieces are being begun.
-  std::optional<uint32_t> lookup_;
+  /// The command whose pieces are being begun, and, where it packs, those that are left.
+  std::optional<uint32_t> unfinished_;
+  CanonicalParts parts_;
 };
 
 } // namespace spillway

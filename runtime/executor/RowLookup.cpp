@@ -40,8 +40,9 @@ Status readRowIndices(const LookupOperation &lookup, const StateType &type,
   return {};
 }
 
-void copyRow(const StateType &type, int64_t row, const std::byte *piece, std::byte *target) {
-  if (type.layout == Layout::rowMajor) {
+void copyRow(const StateType &type, Layout layout, int64_t row, const std::byte *piece,
+             std::byte *target) {
+  if (layout == Layout::rowMajor) {
     std::memcpy(target, piece, type.rowBytes());
     return;
   }
@@ -60,11 +61,10 @@ void copyRow(const StateType &type, int64_t row, const std::byte *piece, std::by
   }
 }
 
-uint64_t pieceOffset(const StateType &type, int64_t row) {
-  uint64_t piece = static_cast<uint64_t>(row);
-  if (type.layout == Layout::panels)
-    piece /= type.panelWidth;
-  return piece * type.pieceBytes();
+uint64_t pieceOffset(const StateType &type, Layout layout, int64_t row) {
+  auto number = static_cast<uint64_t>(row);
+  return layout == Layout::rowMajor ? number * type.rowBytes()
+                                    : number / type.panelWidth * type.pieceBytes();
 }
 
 } // namespace spillway

@@ -17,11 +17,12 @@ namespace spillway {
 Status readRowIndices(const LookupOperation &lookup, const StateType &type,
                       const std::byte *indices, std::span<int64_t> rows);
 
-/// Copies row `row` of a state to `target`, in row-major order, from the stored
-/// bytes of its piece: of the panel or the row that holds it.
-void copyRow(const StateType &type, int64_t row, const std::byte *piece, std::byte *target);
+/// Copies row `row` of a state to `target`, in row-major order, from the bytes of its
+/// piece where the state lies in `layout`: of the panel or the row that holds it.
+void copyRow(const StateType &type, Layout layout, int64_t row, const std::byte *piece,
+             std::byte *target);
 
-/// Stored bytes before the piece that holds row `row`.
-uint64_t pieceOffset(const StateType &type, int64_t row);
+/// Bytes before the piece that holds row `row`.
+uint64_t pieceOffset(const StateType &type, Layout layout, int64_t row);
 
 } // namespace spillway

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace spillway {
 
@@ -33,5 +34,10 @@ struct PanelSegment {
 /// Writes all stored bytes, the padding with zeros.
 void pack(const PanelSegment &segment, const std::byte *canonical, std::byte *stored);
 void unpack(const PanelSegment &segment, const std::byte *stored, std::byte *canonical);
+
+/// Writes elements of one row of a matrix, which begin at byte `begin` of it, to their places
+/// in its panels. The stored bytes from `offset` on lie at `stored`. Padding is left as it is.
+void packRow(const StateType &type, uint64_t row, uint64_t begin, std::span<const std::byte> bytes,
+             uint64_t offset, std::byte *stored);
 
 } // namespace spillway

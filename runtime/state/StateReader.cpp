@@ -155,7 +155,7 @@ Status StateReader::readCanonical(const StateView &state, const TensorSink &sink
   if (state.type.logicalBytes() == 0)
     return {};
   SPILLWAY_ASSIGN_OR_RETURN(OpenFile file, OpenFile::open(store_.files()[state.file], engine_));
-  if (state.type.layout == Layout::panels)
+  if (state.type.layout == Layout::panels && !store_.files()[state.file].linked)
     return state.type.panelDim == 0 ? readRowPanels(file, state, sink)
                                     : readColumnPanels(file, state, sink);
   return forEachPart(state.type.logicalBytes(), [&](uint64_t offset, uint64_t bytes) -> Status {

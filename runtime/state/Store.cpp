@@ -23,13 +23,17 @@ Result<StoreFile> readFileEntry(const store::File &entry, const std::filesystem:
   StoreFile file{entry.linked() ? path : bundle / path, entry.linked(), entry.bytes(),
                  entry.modified_ns()};
   SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(file.path));
-  if (facts.bytes != file.bytes)
-    return machineError("'{}' has {} bytes; expected {}", file.path.string(), facts.bytes,
-                        file.bytes);
-  if (file.linked && facts.modifiedNs != file.modifiedNs)
-    return machineError("'{}' was changed after the model was compiled; compile it again",
-                        file.path.string());
-  return file;
+  bool isChanged = file.linked && facts.modifiedNs != file.modifiedNs;
+  if (facts.bytes == file.bytes && !isChanged)
+    return file;
+  std::string what = facts.bytes != file.bytes
+                         ? fmt::format("has {} bytes; expected {}", facts.bytes, file.bytes)
+                         : std::string("was modified");
+  if (file.linked)
+    return machineError("'{}', which holds weights of the model, was changed after the model was "
+                        "compiled: it {}; compile it again",
+                        file.path.string(), what);
+  return machineError("'{}' {}", file.path.string(), what);
 }
 
 bool isWellFormed(std::span<const std::byte> index) {
@@ -68,7 +72,7 @@ Result<StateView> readStateEntry(const store::State &entry, std::span<const Stor
   if (entry.stored_bytes() != stored)
     return refuse(
         fmt::format("{} bytes are stored; its shape takes {}", entry.stored_bytes(), stored));
-  uint64_t extent = file.linked ? stored : roundUpToBlock(stored);
+  uint64_t extent = file.linked ? state.type.logicalBytes() : roundUpToBlock(stored);
   if (state.fileOffset > maxOffset || state.fileOffset > file.bytes ||
       extent > file.bytes - state.fileOffset)
     return refuse(fmt::format("its bytes {} to {} are not inside '{}' of {} bytes",

@@ -21,6 +21,7 @@ struct CompileFlags {
   /// Of those that make one bundle.
   std::string report;
   unsigned threads = 0;
+  bool linkWeights = false;
 };
 
 /// Options that say what to plan for.

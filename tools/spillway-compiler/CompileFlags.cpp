@@ -55,6 +55,8 @@ void spillway::addReportOption(CLI::App &command, CompileFlags &flags) {
 void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   addPlanOptions(command, flags);
   command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)");
+  command.add_flag("--link-weights", flags.linkWeights,
+                   "Leave the weights in the model's files instead of packing them into the bundle");
   command.add_option("--cpu-level", flags.target,
                      "Instructions that kernels may use: avx2, avx512, avx512bf16 "
                      "(default: those of this machine)");
@@ -66,6 +68,7 @@ Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   CompileOptions options;
   options.dims = flags.dims;
   options.dumpFolder = flags.dumpFolder;
+  options.linkWeights = flags.linkWeights;
   options.plan.tiles = flags.tiles;
   options.plan.report = flags.report;
   options.plan.threads = flags.threads ? flags.threads : defaultThreads();

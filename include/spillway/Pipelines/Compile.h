@@ -27,6 +27,8 @@ struct CompileOptions {
   Form from = Form::model, to = Form::bundle;
   /// Sizes of dynamic dimensions, NAME=SIZE.
   std::vector<std::string> dims;
+  /// Weights stay in the model's files, which the bundle then needs unchanged.
+  bool linkWeights = false;
   CpuTarget target;
   PlanOptions plan;
   /// Existing folder that receives the module in each form (onnx.mlir, operations.mlir, kernels.mlir),

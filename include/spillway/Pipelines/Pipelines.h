@@ -13,7 +13,7 @@ namespace spillway {
 /// are NAME=SIZE.
 void buildOperationPipeline(mlir::OpPassManager &passes, const std::vector<std::string> &dims);
 
-/// From operations to calls of kernels.
-void buildKernelPipeline(mlir::OpPassManager &passes);
+/// From operations to calls of kernels; `linkWeights` leaves weights in the files of the model.
+void buildKernelPipeline(mlir::OpPassManager &passes, bool linkWeights);
 
 } // namespace spillway

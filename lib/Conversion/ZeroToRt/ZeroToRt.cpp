@@ -227,7 +227,8 @@ private:
   LogicalResult loadThroughHost(plan::ResidentRun run) {
     TierState &host = tier(zero::Tier::host);
     zero::StateOp state = run.state;
-    uint64_t chunk = plan::lookupPieceBytes(state);
+    uint64_t chunk = std::min(plan::stateExtent(state), static_cast<uint64_t>(state.getChunkUnits() *
+                                                                              state.getUnitBytes()));
     uint64_t half = static_cast<uint64_t>(host.arena.getStaging()) / 2 / chunk * chunk;
     if (half == 0)
       return state.emitError("a piece of ")

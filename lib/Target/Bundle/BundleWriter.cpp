@@ -1,5 +1,6 @@
 #include "spillway/Target/Bundle/BundleWriter.h"
 
+#include "dialects/Zero/Linked.h"
 #include "spillway/Target/Bundle/StateSource.h"
 
 #include "runtime/base/File.h"
@@ -56,6 +57,11 @@ NewState newState(zero::StateOp state) {
     result.type.layout = Layout::panels;
     result.type.panelDim = layout.getDim();
     result.type.panelWidth = panelWidth;
+  }
+  if (zero::isLinked(state)) {
+    auto file = cast<zero::FileAttr>(state.getSource());
+    result.link = {file.getPath().str(), file.getOffset()};
+    return result;
   }
   if (state.getChunkUnits() < state.getUnitCount())
     result.chunkBytes = state.getChunkUnits() * state.getUnitBytes();
@@ -117,7 +123,8 @@ BundleWriter::~BundleWriter() {
 LogicalResult BundleWriter::requireSpace(ModuleOp module) {
   uint64_t bytes = 0;
   for (auto state : module.getOps<zero::StateOp>())
-    bytes += roundUpToBlock(static_cast<uint64_t>(state.getStoredBytes()));
+    if (!zero::isLinked(state))
+      bytes += roundUpToBlock(static_cast<uint64_t>(state.getStoredBytes()));
   return diagnose(location_, spillway::requireSpace(folder_, bytes, "the states of a bundle"));
 }
 

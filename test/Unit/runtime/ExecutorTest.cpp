@@ -346,6 +346,7 @@ INSTANTIATE_TEST_SUITE_P(
         LookupCase{"panelsInFile", Layout::panels, false, false, DataType::i64, 1},
         LookupCase{"panelsInFileManySlots", Layout::panels, false, false, DataType::i64, 8},
         LookupCase{"rowsInLinkedFile", Layout::rowMajor, true, false, DataType::i64, 2},
+        LookupCase{"panelsInLinkedFile", Layout::panels, true, false, DataType::i64, 2},
         LookupCase{"rowsInArena", Layout::rowMajor, false, true, DataType::i32, 0},
         LookupCase{"panelsInArena", Layout::panels, false, true, DataType::i64, 0}),
     [](const auto &info) { return info.param.name; });
@@ -387,6 +388,82 @@ TEST(Executor, linkedBytesComeFromAnyOffset) {
     EXPECT_EQ(arena[target.offset + bytes], std::byte(0xee));
   }
 }
+
+struct LinkedCase {
+  const char *name;
+  std::vector<int64_t> shape;
+  Layout layout;
+  uint32_t panelDim;
+  /// Where the state starts in the linked file.
+  uint64_t offset;
+};
+
+class LinkedTest : public testing::TestWithParam<LinkedCase> {};
+
+/// The state linked and the same state in a file of ours, read whole and in part, give the
+/// same bytes, padding included, and ask for as many as planned.
+TEST_P(LinkedTest, givesTheBytesOfAStoredState) {
+  const LinkedCase &c = GetParam();
+  TestBundle bundle;
+  TestState own{{.type = {"own", DataType::f32, c.shape, c.layout, c.panelDim, 16},
+                 .chunkBytes = 0,
+                 .link = {}},
+                {}};
+  own.values = makeFloats(own.state.type.elements(), 3);
+  own.state.chunkBytes = chooseChunkBytes(own.state.type, 1);
+  TestState linked = own;
+  linked.state.link = NewState::Link{bundle.folder.path() / "model.bin", c.offset};
+  std::vector<std::byte> file(c.offset);
+  file.insert(file.end(), asBytes(own.values).begin(), asBytes(own.values).end());
+  writeBytes(bundle.folder.path() / "model.bin", file);
+  Status made = bundle.makeStore({own, linked});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+
+  uint64_t extent = roundUpToBlock(own.state.type.storedBytes()), chunk = own.state.chunkBytes;
+  std::vector<std::pair<uint64_t, uint64_t>> parts = {{0, extent}, {0, std::min(chunk, extent)}};
+  if (2 * chunk < extent)
+    parts.insert(parts.end(), {{chunk, chunk}, {chunk, extent - chunk}});
+  for (auto [offset, bytes] : parts) {
+    Program program;
+    program.arenaBytes = {0, 2 * bytes};
+    Slice places[] = {{Tier::host, 0, bytes}, {Tier::host, bytes, bytes}};
+    for (uint32_t state : {0u, 1u})
+      program.step.push_back(
+          {ReadOperation{.state = state, .offset = offset, .bytes = bytes, .target = places[state]},
+           StreamKind::read,
+           {},
+           "read"});
+    Status status = bundle.load(program);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    for (const Slice &place : places)
+      std::ranges::fill(bundle.executor->bytes(place), std::byte(0xee));
+    uint64_t before = bundle.engine->counters().readBytes;
+    status = bundle.executor->runStep();
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_TRUE(std::ranges::equal(bundle.executor->bytes(places[0]),
+                                   bundle.executor->bytes(places[1])))
+        << offset << " " << bytes;
+    // Blocks behind the end of the linked file hold nothing.
+    uint64_t planned = plannedReadBytes(bundle.program.step);
+    EXPECT_LE(bundle.engine->counters().readBytes - before, planned);
+    EXPECT_GE(bundle.engine->counters().readBytes - before + 4096, planned);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, LinkedTest,
+    testing::Values(LinkedCase{"rowMajor", {70, 1000}, Layout::rowMajor, 0, 777},
+                    LinkedCase{"rowMajorAtABlock", {70, 1000}, Layout::rowMajor, 0, 8192},
+                    LinkedCase{"rowMajorLarge", {800, 1001}, Layout::rowMajor, 0, 4},
+                    LinkedCase{"scalar", {}, Layout::rowMajor, 0, 8},
+                    LinkedCase{"columns", {70, 40}, Layout::panels, 1, 777},
+                    LinkedCase{"columnsAtABlock", {64, 1024}, Layout::panels, 1, 4096},
+                    LinkedCase{"columnsTall", {3000, 200}, Layout::panels, 1, 100},
+                    LinkedCase{"columnsWide", {3, 300001}, Layout::panels, 1, 4},
+                    LinkedCase{"rows", {70, 41}, Layout::panels, 0, 776},
+                    LinkedCase{"rowsTall", {3001, 200}, Layout::panels, 0, 0},
+                    LinkedCase{"rowsWide", {18, 300001}, Layout::panels, 0, 12}),
+    [](const auto &info) { return info.param.name; });
 
 TEST(Executor, copiesBetweenTiersOnTheirStreams) {
   TestBundle bundle;

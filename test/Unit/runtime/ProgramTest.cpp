@@ -34,7 +34,8 @@ protected:
         {{"w", DataType::f32, {30, 64}, Layout::panels, 0, 16}, 0, 0, 4096, {1, 2}},
         {{"l", DataType::f32, {10, 4}, Layout::rowMajor, 0, 0}, 1, 120, 0, {}},
         {{"s", DataType::f32, {}, Layout::rowMajor, 0, 0}, 0, 8192, 4096, {3}},
-        {{"c", DataType::f32, {64, 30}, Layout::panels, 1, 16}, 0, 8192, 4096, {1, 2}}};
+        {{"c", DataType::f32, {64, 30}, Layout::panels, 1, 16}, 0, 8192, 4096, {1, 2}},
+        {{"lp", DataType::f32, {10, 4}, Layout::panels, 1, 16}, 1, 120, 0, {}}};
     Result<Store> parsed = Store::parse(encodeStoreIndex(files, states), folder.path());
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
     store = *parsed;
@@ -110,7 +111,8 @@ TEST_F(ProgramTest, readsWhatWasEncoded) {
   EXPECT_EQ(parsed->step[4].label, "linked read");
   EXPECT_EQ(operationOf<LookupOperation>(parsed->step[0]).stagingPieceBytes, 4096u);
   EXPECT_EQ(plannedReadBytes(parsed->prologue), 8192u);
-  EXPECT_EQ(plannedReadBytes(parsed->step), 4u * 4096 + 100);
+  // The bytes of the linked read lie in one block.
+  EXPECT_EQ(plannedReadBytes(parsed->step), 4u * 4096 + 4096);
 }
 
 using Damage = std::function<void(Program &, EncodeOptions &)>;
@@ -167,8 +169,9 @@ TEST_F(ProgramTest, refusesEachContradiction) {
          read(p).bytes = read(p).target.bytes = 8184;
        }},
       {"not congruent", [&](auto &p, auto &) { read(p).target.offset += 64; }},
-      {"not congruent", [&](auto &p, auto &) { linked(p).target.offset += 8; }},
-      {"of the state 'l' of 160", [&](auto &p, auto &) { linked(p).offset = 64; }},
+      {"not congruent", [&](auto &p, auto &) { read(p).target.offset += 8; }},
+      {"of the state 'l' of 4096", [&](auto &p, auto &) { linked(p).offset = 4064; }},
+      {"no whole panels of 640", [&](auto &p, auto &) { linked(p).state = 4; }},
       // Lookups.
       {"cannot run on the compute stream",
        [](auto &p, auto &) { p.step[0].stream = StreamKind::compute; }},

@@ -30,6 +30,16 @@ zero.state @w "w" : tensor<4xf32> role(<parameter>) source(#zero.file<"m.onnx", 
 
 // -----
 
+// expected-error@+1 {{a linked state needs a raw file as its source}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) source(#zero.splat<0.0 : f32>) {zero.linked}
+
+// -----
+
+// expected-error@+1 {{a linked state needs a raw file as its source}}
+zero.state @w "w" : tensor<2xi64> role(<parameter>) source(#zero.file<"m.onnx", 0, 3, varint = true>) {zero.linked}
+
+// -----
+
 // expected-error@+1 {{C4: the splat must have the element type}}
 zero.state @w "w" : tensor<4xf32> role(<parameter>) source(#zero.splat<0.0 : f16>)
 

@@ -13,6 +13,9 @@ zero.state @inline "inline" : tensor<2xi8> role(<parameter>) source(dense<[1, 2]
 zero.state @w "h.0.weight" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2)
   home([#zero.tier<nvme>, #zero.tier<host>]) at(4096) source(#zero.splat<1.0 : f32>)
 
+// CHECK: zero.state @linked "linked" : tensor<4xf32> role(<parameter>) source(#zero.file<"model.onnx", 3, 16>) {zero.linked}
+zero.state @linked "linked" : tensor<4xf32> role(<parameter>) source(#zero.file<"model.onnx", 3, 16>) {zero.linked}
+
 // CHECK-LABEL: func.func @unscheduled
 func.func @unscheduled(%i: tensor<3x4xi32>) {
   // CHECK: zero.use @plain : tensor<48xf32>

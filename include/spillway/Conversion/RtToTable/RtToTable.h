@@ -12,9 +12,9 @@ namespace spillway {
 inline constexpr uint32_t writtenTableVersion = 1;
 
 /// Encodes the one rt.program of a module. States are numbered in the order in which they
-/// stand in the module, as plan::layoutStore does; kernels in the order of
-/// their first launch, by their symbols. Commands keep their order. Diagnoses a module without a
-/// program, or whose program names states or kernels that do not exist.
+/// stand in the module; kernels in the order of their first launch, by their symbols. Commands
+/// keep their order. Diagnoses a module without a program, or whose program names states or
+/// kernels that do not exist.
 mlir::FailureOr<std::vector<uint8_t>> translateToTable(mlir::ModuleOp module);
 
 } // namespace spillway

@@ -25,8 +25,8 @@ public:
 
   /// Diagnoses a file system without room for what writeStates() writes.
   mlir::LogicalResult requireSpace(mlir::ModuleOp module);
-  /// The bytes of every zero.state of `module`, in its layout, in the order of the module. Weights
-  /// pass through a few buffers, never through memory as a whole.
+  /// The bytes of every zero.state of `module`, in its layout, in the order of the module; of a
+  /// linked one its place. Weights pass through a few buffers, never through memory as a whole.
   mlir::LogicalResult writeStates(mlir::ModuleOp module);
   mlir::LogicalResult writeFile(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes);
   /// The same bytes as a file of another bundle: a second name of it, or a copy.

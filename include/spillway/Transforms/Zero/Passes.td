@@ -54,6 +54,20 @@ def ZeroOutlineConstantsPass : Pass<"zero-outline-constants", "::mlir::ModuleOp"
   let dependentDialects = ["::spillway::zero::ZeroDialect"];
 }
 
+def ZeroLinkPass : Pass<"zero-link", "::mlir::ModuleOp"> {
+  let summary = "Leaves states in the files that they come from";
+  let description = [{
+    Marks as `zero.linked` every state whose source is a file of raw elements: a bundle refers to the
+    file, and panels are made when the state is read. Elements that are encoded otherwise are copied
+    into the bundle all the same, with a warning; constants, which lie in no file, are copied too.
+
+    Needs: states with their sources, before the plan, which reads linked states in other pieces.
+  }];
+  let statistics = [
+    Statistic<"numLinked", "linked", "States left in their files">,
+  ];
+}
+
 def ZeroPlanPass : Pass<"zero-plan", "::mlir::ModuleOp"> {
   let summary = "Decides where each state's tiles live and how they are cut";
   let description = [{
