@@ -268,6 +268,29 @@ private:
   llvm::StringMap<nn::KernelOp> kernels;
 };
 
+/// Copies weights, constants and sequences of numbers that a function returns, perhaps in
+/// another shape, so that every output is an argument or the result of a call.
+void copyReturned(Block &block) {
+  OpBuilder builder(block.getTerminator());
+  llvm::DenseMap<Value, Value> copies;
+  for (OpOperand &operand : block.getTerminator()->getOpOperands()) {
+    Value source = operand.get();
+    while (auto reshape = source.getDefiningOp<nn::ReshapeOp>())
+      source = reshape.getOperand();
+    if (!isa_and_present<zero::UseOp, arith::ConstantOp, nn::IotaOp>(source.getDefiningOp()))
+      continue;
+    auto type = cast<RankedTensorType>(source.getType());
+    Value &copy = copies[source];
+    if (!copy)
+      copy = nn::BroadcastOp::create(builder, source.getLoc(), type, source,
+                                     llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
+    operand.set(operand.get().getType() == type
+                    ? copy
+                    : nn::ReshapeOp::create(builder, source.getLoc(), operand.get().getType(), copy)
+                          .getResult());
+  }
+}
+
 /// Closes the phase: what the next one relies on.
 LogicalResult verifyKernelForm(func::FuncOp function) {
   bool valid = true;
@@ -296,6 +319,7 @@ struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       Block &body = function.getBody().front();
       eraseUnused(body);
+      copyReturned(body);
       Grouping grouping(body, maxOperations);
       for (const std::unique_ptr<Group> &group : llvm::reverse(grouping.getGroups()))
         if (failed(outliner.outline(*group)))

@@ -1,6 +1,27 @@
 // REQUIRES: spillway-opt
 // RUN: spillway-opt %s -split-input-file -nn-assign-layouts -nn-form-kernels | FileCheck %s
 
+// What is returned without being computed is copied, once, also in another shape; an argument is not.
+zero.state @w "w" : tensor<2x4xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @returned
+// CHECK: %[[W:.+]] = zero.use @w
+// CHECK: %[[COPY:.+]] = nn.call @[[MAP:nn_map[_0-9]*]](%[[W]])
+// CHECK: %[[RESHAPED:.+]] = nn.reshape %[[COPY]]
+// CHECK: %[[ONES:.+]] = nn.call @{{nn_map[_0-9]*}}()
+// CHECK: %[[IOTA:.+]] = nn.call @{{nn_map[_0-9]*}}()
+// CHECK: return %[[COPY]], %[[RESHAPED]], %[[COPY]], %arg0, %[[ONES]], %[[IOTA]]
+func.func @returned(%x: tensor<3xf32>) -> (tensor<2x4xf32>, tensor<8xf32>, tensor<2x4xf32>, tensor<3xf32>,
+                                           tensor<2xf32>, tensor<4xi64>) {
+  %w = zero.use @w : tensor<2x4xf32>
+  %flat = nn.reshape %w : tensor<2x4xf32> -> tensor<8xf32>
+  %ones = arith.constant dense<1.0> : tensor<2xf32>
+  %iota = nn.iota dim 0 : tensor<4xi64>
+  return %w, %flat, %w, %x, %ones, %iota
+      : tensor<2x4xf32>, tensor<8xf32>, tensor<2x4xf32>, tensor<3xf32>, tensor<2xf32>, tensor<4xi64>
+}
+
+// -----
+
 // Bias, activation and residual are the matmul's epilogue; the weight is stored in panels along the
 // result's columns, and its tiles may stand for it. The two layers share the kernel.
 // CHECK: zero.state @w1 {{.*}} layout(<1>)

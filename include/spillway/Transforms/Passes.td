@@ -36,7 +36,8 @@ def NNFormKernelsPass : Pass<"nn-form-kernels", "::mlir::ModuleOp"> {
     of them are in one and pulling its elements there costs no more than storing them; else it is the root
     of a kernel of its own. A kernel has at most one anchor (matmul, attention, softmax, norm, reduction, scan),
     which sets its schedule; what follows it at the same index is its epilogue. Reshapes that join no
-    kernel stay between the calls, where they name the same bytes.
+    kernel stay between the calls, where they name the same bytes. A weight or constant that is
+    returned is copied by a kernel.
     Equal kernels become one symbol.
 
     Needs: layouts. Leaves: the form *kernels* (see the nn dialect), which it verifies.
