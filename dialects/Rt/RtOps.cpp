@@ -158,7 +158,9 @@ LogicalResult ProgramOp::verifyRegions() {
   for (auto buffer : body.getOps<BufferOp>()) {
     auto arena = arenas.find(buffer.getTier());
     if (arena == arenas.end() ||
-        static_cast<int64_t>(buffer.getOffset() + buffer.getBytes()) > arena->second)
+        static_cast<int64_t>(buffer.getBytes()) > arena->second ||
+        static_cast<int64_t>(buffer.getOffset()) >
+            arena->second - static_cast<int64_t>(buffer.getBytes()))
       return buffer.emitOpError("C4: ends outside the arena");
   }
   std::vector<AccessedBytes> inputs, outputs;

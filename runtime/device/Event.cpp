@@ -14,7 +14,7 @@ void Event::finish(uint32_t state) {
   if ((before & awaited) != 0)
     futexWakeAll(word_);
   if ((before & watched) != 0)
-    watcher_->wake();
+    watcher_.load(std::memory_order_relaxed)->wake();
 }
 
 bool Event::wait() {
@@ -29,7 +29,7 @@ bool Event::wait() {
 }
 
 bool Event::watch(Watcher &watcher) {
-  watcher_ = &watcher;
+  watcher_.store(&watcher, std::memory_order_relaxed);
   return (word_.fetch_or(watched, std::memory_order_acq_rel) & (done | failed)) == 0;
 }
 

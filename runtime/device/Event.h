@@ -44,7 +44,7 @@ private:
   void finish(uint32_t state);
 
   std::atomic<uint32_t> word_{0};
-  Watcher *watcher_ = nullptr;
+  std::atomic<Watcher *> watcher_{nullptr};
 };
 
 } // namespace spillway

@@ -286,6 +286,12 @@ private:
                           program_.kernels.size());
     if (launch.begin < 0 || launch.end < launch.begin || launch.end > maxUnits)
       return machineError("it computes the units {} to {}", launch.begin, launch.end);
+    const table::Kernel &kernel = *root_.kernels()->Get(launch.kernel);
+    if (launch.end > kernel.units())
+      return machineError("it computes the units {} to {} of {}", launch.begin, launch.end,
+                          kernel.units());
+    if ((encoded.arguments() ? encoded.arguments()->size() : 0) < kernel.inputs())
+      return machineError("it has too few arguments for {} inputs", kernel.inputs());
     if (encoded.arguments()) {
       launch.arguments.reserve(encoded.arguments()->size());
       for (const table::Argument *entry : *encoded.arguments()) {

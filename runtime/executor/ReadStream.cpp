@@ -53,7 +53,7 @@ void ReadStream::run(CommandList &list, RunState &state) {
   state_ = &state;
   position_ = 0;
   unfinished_.reset();
-  lastCompletion_ = engine_.now();
+  noteProgress();
   freeTransfers_.resize(maxTransfers);
   std::iota(freeTransfers_.begin(), freeTransfers_.end(), 0u);
   freePackBuffers_.resize(packBufferCount);
@@ -283,15 +283,21 @@ Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t e
   return {};
 }
 
+void ReadStream::noteProgress() {
+  lastProgress_ = engine_.now();
+  bytesAtLastProgress_ = engine_.counters().readBytes;
+}
+
 Status ReadStream::completeRequests() {
   bool inFlight = engine_.inFlight() != 0;
-  io::TimePoint until = inFlight ? lastCompletion_ + timeout_ : io::forever;
+  io::TimePoint until = inFlight ? lastProgress_ + timeout_ : io::forever;
   completions_.clear();
   SPILLWAY_RETURN_IF_ERROR(engine_.poll(completions_, until));
-  if (!completions_.empty() || !inFlight)
-    lastCompletion_ = engine_.now();
+  // A large request completes long after its first bytes have come.
+  if (!completions_.empty() || !inFlight || engine_.counters().readBytes != bytesAtLastProgress_)
+    noteProgress();
   else if (engine_.now() >= until)
-    return machineError("no read has completed for {} ms while {} were in flight", timeout_.count(),
+    return machineError("no bytes have come for {} ms while {} reads were in flight", timeout_.count(),
                         engine_.inFlight());
   for (const io::Completion &completion : completions_)
     SPILLWAY_RETURN_IF_ERROR(completeRequest(completion));

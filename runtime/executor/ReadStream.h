@@ -89,6 +89,7 @@ private:
   std::byte *packBuffer(uint32_t number) const;
   Layout layoutInFile(const StateView &state) const;
 
+  void noteProgress();
   Status completeRequests();
   Status completeRequest(const io::Completion &completion);
   Status completeTransfer(const Transfer &transfer);
@@ -120,8 +121,9 @@ private:
   /// Of the run in progress.
   CommandList *list_ = nullptr;
   RunState *state_ = nullptr;
-  /// Or when the engine was last idle.
-  io::TimePoint lastCompletion_{};
+  /// When bytes last came, or the engine was last idle, and how many had come by then.
+  io::TimePoint lastProgress_{};
+  uint64_t bytesAtLastProgress_ = 0;
   /// The next command in the stream's order.
   size_t position_ = 0;
   /// The command whose pieces are being begun, and, where it packs, those that are left.

@@ -119,12 +119,7 @@ public:
     std::filesystem::remove(path, code);
     SPILLWAY_RETURN_IF_ERROR(
         requireSpace(bundle_, files_[0].bytes + spareBytes, "the states of a bundle"));
-    SPILLWAY_ASSIGN_OR_RETURN(int file, engine_.open(path, {.access = io::Access::truncate,
-                                                            .direct = true,
-                                                            .reserve = files_[0].bytes}));
-    Status status = writeData(file);
-    if (Status closed = engine_.close(file); status.ok() && !closed.ok())
-      status = std::move(closed);
+    Status status = writeData(path);
     if (status.ok())
       status = writeFileAtomically(bundle_ / storeIndexName, encodeStoreIndex(files_, views_));
     if (!status.ok())
@@ -168,7 +163,17 @@ private:
     return place->second;
   }
 
-  Status writeData(int file) {
+  Status writeData(const std::filesystem::path &path) {
+    SPILLWAY_ASSIGN_OR_RETURN(int file, engine_.open(path, {.access = io::Access::truncate,
+                                                            .direct = true,
+                                                            .reserve = files_[0].bytes}));
+    Status status = writeStates(file);
+    if (Status closed = engine_.close(file); status.ok() && !closed.ok())
+      status = std::move(closed);
+    return status;
+  }
+
+  Status writeStates(int file) {
     SequentialFile output(engine_, file);
     output_ = &output;
     SPILLWAY_RETURN_IF_ERROR(output.allocate(options_.bufferBytes));

@@ -21,6 +21,9 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     fmt::print(stderr, "spillway: error: {}\n", error.what());
     return static_cast<int>(ErrorKind::user);
+  } catch (const std::exception &exception) {
+    fmt::print(stderr, "spillway: error: {}\n", exception.what());
+    return static_cast<int>(ErrorKind::bug);
   }
   if (status.ok())
     return 0;

@@ -220,7 +220,12 @@ Status runBundle(const RunOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(SessionOptions sessionOptions, makeSessionOptions(options));
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                             Session::open(options.bundle, sessionOptions));
-  return Run(options, *session).run();
+  Status status = Run(options, *session).run();
+  // Taking a session down waits for its transfers. After an error they may never end: they end
+  // with the process, once the user has been told.
+  if (!status.ok())
+    [[maybe_unused]] static Session *const abandoned = session.release();
+  return status;
 }
 } // namespace
 

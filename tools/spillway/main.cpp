@@ -64,6 +64,8 @@ int runHere(int argc, char **argv) {
     return app.exit(success);
   } catch (const CLI::ParseError &error) {
     return report(userError("{}", error.what()));
+  } catch (const std::exception &exception) {
+    return report(bugError("{}", exception.what()));
   }
   return status.ok() ? 0 : report(status.error());
 }

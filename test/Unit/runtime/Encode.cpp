@@ -22,7 +22,8 @@ public:
             table::CreateArena(builder_, static_cast<table::Tier>(tier), program.arenaBytes[tier]));
     std::vector<Offset<table::Kernel>> kernels;
     for (const std::string &symbol : program.kernels)
-      kernels.push_back(table::CreateKernelDirect(builder_, symbol.c_str()));
+      kernels.push_back(table::CreateKernelDirect(builder_, symbol.c_str(), options_.kernelInputs,
+                                                  options_.kernelUnits));
     auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
     auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);
     builder_.Finish(table::CreateProgramDirect(builder_, options_.version, program.ranks,

@@ -12,6 +12,9 @@ namespace spillway::test {
 struct EncodeOptions {
   uint32_t version = tableVersion;
   uint64_t rankStride = 0;
+  /// Of every kernel.
+  uint32_t kernelInputs = 0;
+  int64_t kernelUnits = int64_t(1) << 40;
 };
 
 std::vector<std::byte> encode(const Program &program, const EncodeOptions &options = {});

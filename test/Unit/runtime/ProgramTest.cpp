@@ -190,6 +190,8 @@ TEST_F(ProgramTest, refusesEachContradiction) {
       {"kernel 1 does not exist", [&](auto &p, auto &) { launch(p).kernel = 1; }},
       {"units 5 to 4", [&](auto &p, auto &) { launch(p).begin = 5; }},
       {"units -1 to 4", [&](auto &p, auto &) { launch(p).begin = -1; }},
+      {"units 0 to 4 of 3", [&](auto &, auto &o) { o.kernelUnits = 3; }},
+      {"too few arguments for 2 inputs", [&](auto &, auto &o) { o.kernelInputs = 2; }},
       {"units 0 to 4611686018427387904",
        [&](auto &p, auto &) { launch(p).end = int64_t(1) << 62; }},
       {"argument 0 has", [&](auto &p, auto &) { launch(p).arguments[0].slice.bytes = 70000; }},
