@@ -85,16 +85,6 @@ LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWrite
   return success();
 }
 
-/// Names that __builtin_cpu_supports knows.
-std::vector<std::string> requiredFeatures(const CpuTarget &target) {
-  std::vector<std::string> features = {"avx2", "fma", "bmi", "bmi2"};
-  if (target.level >= CpuLevel::avx512)
-    features.insert(features.end(), {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"});
-  if (target.level >= CpuLevel::avx512bf16)
-    features.push_back("avx512bf16");
-  return features;
-}
-
 OwningOpRef<ModuleOp> readForm(const CompileOptions &options, MLIRContext &context) {
   if (options.from == Form::model)
     return importOnnx(options.model, context);
@@ -126,7 +116,7 @@ LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
     return failure();
   return bundle->commit({.producer = "spillway",
                          .model = modelName(module),
-                         .features = requiredFeatures(options.target),
+                         .features = options.target.features(),
                          .threads = static_cast<uint32_t>(options.plan.threads)});
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/bundle/Bundle.h"
 #include "runtime/base/Checksum.h"
+#include "runtime/base/CpuFeatures.h"
 #include "runtime/base/File.h"
 #include "runtime/state/Store.h"
 
@@ -20,39 +21,7 @@ constexpr std::string_view otherFiles[] = {planName, programName};
 std::string printChecksum(std::span<const std::byte> bytes) {
   return fmt::format("{:016x}", checksum(bytes));
 }
-
-bool cpuSupports(std::string_view feature) {
-#if defined(__x86_64__)
-#define SPILLWAY_FEATURE(NAME)                                                                     \
-  if (feature == NAME)                                                                             \
-    return __builtin_cpu_supports(NAME);
-  SPILLWAY_FEATURE("sse4.2")
-  SPILLWAY_FEATURE("avx")
-  SPILLWAY_FEATURE("avx2")
-  SPILLWAY_FEATURE("fma")
-  SPILLWAY_FEATURE("f16c")
-  SPILLWAY_FEATURE("bmi")
-  SPILLWAY_FEATURE("bmi2")
-  SPILLWAY_FEATURE("avx512f")
-  SPILLWAY_FEATURE("avx512bw")
-  SPILLWAY_FEATURE("avx512cd")
-  SPILLWAY_FEATURE("avx512dq")
-  SPILLWAY_FEATURE("avx512vl")
-  SPILLWAY_FEATURE("avx512vnni")
-  SPILLWAY_FEATURE("avx512bf16")
-#undef SPILLWAY_FEATURE
-#endif
-  return false;
-}
 } // namespace
-
-std::vector<std::string> missingFeatures(const std::vector<std::string> &features) {
-  std::vector<std::string> missing;
-  for (const std::string &feature : features)
-    if (!cpuSupports(feature))
-      missing.push_back(feature);
-  return missing;
-}
 
 Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest) {
   Json files = Json::object();
@@ -106,12 +75,6 @@ Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
     bundle.manifest_.model = root.at("model").get<std::string>();
     bundle.manifest_.features = root.at("cpu_features").get<std::vector<std::string>>();
     bundle.manifest_.threads = root.at("threads").get<uint32_t>();
-    if (std::vector<std::string> missing = missingFeatures(bundle.manifest_.features);
-        !missing.empty())
-      return userError("'{}' needs a processor with {}; this one lacks {}. Compile the model for "
-                       "this processor",
-                       folder.string(), fmt::join(bundle.manifest_.features, ", "),
-                       fmt::join(missing, ", "));
     for (const auto &[name, file] : root.at("files").items()) {
       if (!isPlainName(name))
         return damaged(fmt::format("it lists '{}', which is no name inside the bundle", name));
@@ -126,6 +89,15 @@ Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
   SPILLWAY_ASSIGN_OR_RETURN(bundle.table_, bundle.read(tableName));
   SPILLWAY_ASSIGN_OR_RETURN(bundle.storeIndex_, bundle.read(storeIndexName));
   return bundle;
+}
+
+Status Bundle::requireProcessor() const {
+  std::vector<std::string> missing = missingFeatures(manifest_.features);
+  if (missing.empty())
+    return {};
+  return userError("'{}' needs a processor with {}; this one lacks {}. Compile the model for this "
+                   "processor",
+                   folder_.string(), fmt::join(manifest_.features, ", "), fmt::join(missing, ", "));
 }
 
 Result<std::vector<std::byte>> Bundle::read(std::string_view name) const {

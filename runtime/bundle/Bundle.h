@@ -28,7 +28,7 @@ inline constexpr std::string_view programName = "program.mlirbc";
 struct Manifest {
   std::string producer;
   std::string model;
-  /// Of the CPU, by the names of GCC's __builtin_cpu_supports: "avx2", "fma", ...
+  /// Of the CPU, see runtime/base/CpuFeatures.h.
   std::vector<std::string> features;
   uint32_t threads = 1;
 };
@@ -37,17 +37,16 @@ struct Manifest {
 /// last file of a bundle: a folder without one is no bundle.
 Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest);
 
-/// The features of `features` that this processor lacks, or that are unknown.
-std::vector<std::string> missingFeatures(const std::vector<std::string> &features);
-
-/// A checked bundle: its version, the features that it needs, and that
-/// kernels.so, table.bin and the store's index have the recorded checksums.
+/// A checked bundle: its version, and that kernels.so, table.bin and the store's index have the
+/// recorded checksums.
 /// Loads neither kernels nor states, whose checksums the store has.
 class Bundle {
 public:
-  /// User errors: no bundle, another version, a processor without its features.
-  /// Machine errors: damaged or missing files.
+  /// User errors: no bundle, another version. Machine errors: damaged or missing files.
   static Result<Bundle> open(const std::filesystem::path &folder);
+
+  /// A user error where this processor lacks features that the kernels need.
+  Status requireProcessor() const;
 
   const std::filesystem::path &folder() const { return folder_; }
   const Manifest &manifest() const { return manifest_; }

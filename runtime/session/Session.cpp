@@ -9,6 +9,7 @@ namespace spillway {
 Result<std::unique_ptr<Session>> Session::open(const std::filesystem::path &folder,
                                                const SessionOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(Bundle bundle, Bundle::open(folder));
+  SPILLWAY_RETURN_IF_ERROR(bundle.requireProcessor());
   std::unique_ptr<Session> session(new Session(std::move(bundle)));
   SPILLWAY_RETURN_IF_ERROR(session->initialise(options));
   return session;

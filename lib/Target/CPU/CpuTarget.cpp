@@ -1,25 +1,22 @@
 #include "spillway/Target/CPU/CpuTarget.h"
 
+#include "runtime/base/CpuFeatures.h"
+
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace spillway;
 
-#define SPILLWAY_AVX2_FEATURES                                                                     \
-  "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,"      \
-  "+movbe,+xsave"
-#define SPILLWAY_AVX512_FEATURES                                                                   \
-  SPILLWAY_AVX2_FEATURES ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
-
-llvm::StringRef CpuTarget::features() const {
-  switch (level) {
-  case CpuLevel::avx2:
-    return SPILLWAY_AVX2_FEATURES;
-  case CpuLevel::avx512:
-    return SPILLWAY_AVX512_FEATURES;
-  case CpuLevel::avx512bf16:
-    return SPILLWAY_AVX512_FEATURES ",+avx512bf16";
-  }
-  __builtin_unreachable();
+std::vector<std::string> CpuTarget::features() const {
+  std::vector<std::string> features;
+  auto add = [&](std::span<const std::string_view> more) {
+    features.insert(features.end(), more.begin(), more.end());
+  };
+  add(avx2Features());
+  if (level >= CpuLevel::avx512)
+    add(avx512Features());
+  if (level >= CpuLevel::avx512bf16)
+    add(avx512Bf16Features());
+  return features;
 }
 
 llvm::StringRef spillway::name(CpuLevel level) {
@@ -43,16 +40,9 @@ std::optional<CpuLevel> spillway::cpuLevelFromName(llvm::StringRef name) {
 }
 
 std::optional<CpuLevel> spillway::hostCpuLevel() {
-  __builtin_cpu_init();
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-              __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2") &&
-              __builtin_cpu_supports("lzcnt");
-  if (!avx2)
+  if (!cpuSupports(avx2Features()))
     return std::nullopt;
-  bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512vl");
-  if (!avx512)
+  if (!cpuSupports(avx512Features()))
     return CpuLevel::avx2;
-  return __builtin_cpu_supports("avx512bf16") ? CpuLevel::avx512bf16 : CpuLevel::avx512;
+  return cpuSupports(avx512Bf16Features()) ? CpuLevel::avx512bf16 : CpuLevel::avx512;
 }

@@ -1,6 +1,7 @@
 #include "spillway/Target/CPU/ObjectCode.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -34,11 +35,12 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &targe
   const llvm::Target *x86 = llvm::TargetRegistry::lookupTarget(triple(), error);
   if (!x86)
     return nullptr;
+  std::string features = "+" + llvm::join(target.features(), ",+");
   llvm::TargetOptions options;
   // Fused multiply-adds are those of the IR and no others.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(
-      x86->createTargetMachine(triple(), "x86-64", target.features(), options, llvm::Reloc::PIC_,
+      x86->createTargetMachine(triple(), "x86-64", features, options, llvm::Reloc::PIC_,
                                std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace spillway {
 
 /// Instruction set levels. Each holds the ones before it.
 enum class CpuLevel : uint8_t {
-  /// AVX2, FMA, F16C, BMI: x86-64-v3.
+  /// AVX2, FMA, F16C, BMI and what goes with them: x86-64-v3.
   avx2,
   /// AVX-512 F, BW, DQ, VL, CD: x86-64-v4.
   avx512,
@@ -26,8 +28,8 @@ struct CpuTarget {
   /// Architectural vector registers.
   int64_t vectorRegisters() const { return level == CpuLevel::avx2 ? 16 : 32; }
   bool hasBf16Dot() const { return level == CpuLevel::avx512bf16; }
-  /// LLVM's subtarget features, e.g. "+avx2,+fma".
-  llvm::StringRef features() const;
+  /// What its code uses of the processor; see runtime/base/CpuFeatures.h.
+  std::vector<std::string> features() const;
 };
 
 /// "avx2", "avx512", "avx512bf16".
