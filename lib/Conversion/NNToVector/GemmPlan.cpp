@@ -14,8 +14,12 @@ namespace {
 constexpr int64_t maxBlockRows = 132;
 /// A block of a panel takes half of a 32 KiB L1 in f32.
 constexpr int64_t maxBlockDepth = 256;
+/// The accumulators of a group take a quarter of L2.
+constexpr int64_t maxGroupPanels = 16;
 /// Packing the left operand again for each group costs a percent or two of its work.
-constexpr int64_t maxGroupPanels = 32;
+constexpr int64_t maxRepackedGroupPanels = 32;
+/// What is packed once is read from L3, which other threads use as well.
+constexpr int64_t maxPackedBytes = 4 << 20;
 constexpr int64_t cacheLine = 64;
 
 } // namespace
@@ -53,8 +57,12 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
       tiles(shape.rows, registerRows(accumulator, target)) {
   int64_t blocks = llvm::divideCeil(tiles.count * tiles.tallRows, maxBlockRows);
   tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
-  groupPanels = std::min(maxGroupPanels, shape.panels());
   blockDepth = std::min(shape.depth, maxBlockDepth);
+  int64_t depthBlocks = blockDepth ? llvm::divideCeil(shape.depth, blockDepth) : 0;
+  int64_t wholeElements = depthBlocks * packedBlockElements();
+  packsLhsOnce = wholeElements * nn::elementBytes(accumulator) <= maxPackedBytes;
+  packedLhsElements = packsLhsOnce ? wholeElements : packedBlockElements();
+  groupPanels = std::min(packsLhsOnce ? maxGroupPanels : maxRepackedGroupPanels, shape.panels());
   bool columns = columnPanels(matmul).has_value();
   rhsAlongDepth = rhsPanels(matmul) ? !columns : matmul.getTransposeRhs();
   bool stored = columns && operandElement == accumulator;
@@ -70,6 +78,6 @@ static int64_t areaBytes(int64_t elements, Type element) {
   return llvm::alignTo(elements * nn::elementBytes(element), cacheLine);
 }
 
-int64_t GemmPlan::packedLhsBytes() const { return areaBytes(packedLhsElements(), accumulator); }
+int64_t GemmPlan::packedLhsBytes() const { return areaBytes(packedLhsElements, accumulator); }
 int64_t GemmPlan::packedRhsBytes() const { return areaBytes(packedRhsElements(), accumulator); }
 int64_t GemmPlan::accumulatorBytes() const { return areaBytes(accumulatorElements(), accumulator); }

@@ -64,6 +64,10 @@ private:
 
   const GemmShape &shape() const { return plan.shape; }
   VectorType panelType(Type element) const { return VectorType::get({panelWidth}, element); }
+  /// Calls `body` with the first index of each block of depth.
+  void forDepthBlocks(llvm::function_ref<void(Value depth)> body);
+  /// Where the block of depth that begins with `depth` lies in packedLhs.
+  Value packedBlock(Value depth);
   /// Indices of depth in the block that begins with `depth`.
   Value blockDepth(Value depth);
   Value firstRow(Value tile) { return plan.tiles.firstRow(kernel, tile); }
@@ -92,7 +96,7 @@ void GemmEmitter::emit() {
   auto area = [&](int64_t offset, int64_t elements) {
     return kernel.scratch(offset, MemRefType::get({elements}, plan.accumulator));
   };
-  packedLhs = area(0, plan.packedLhsElements());
+  packedLhs = area(0, plan.packedLhsElements);
   packedRhs = area(plan.packedLhsBytes(), plan.packedRhsElements());
   accumulators = area(plan.packedLhsBytes() + plan.packedRhsBytes(), plan.accumulatorElements());
 
@@ -121,6 +125,8 @@ void GemmEmitter::emit() {
 void GemmEmitter::emitBatch(Value batch, Range panels) {
   kernel.loop(0, plan.tiles.count, plan.tilesPerBlock, [&](Value tile) {
     Range tiles{tile, min(add(tile, plan.tilesPerBlock), constant(plan.tiles.count))};
+    if (plan.packsLhsOnce)
+      forDepthBlocks([&](Value depth) { packLhs(batch, tiles, depth); });
     kernel.loop(panels.from, panels.to, plan.groupPanels, [&](Value panel) {
       emitGroup(batch, tiles, {panel, min(add(panel, plan.groupPanels), panels.to)});
     });
@@ -137,8 +143,9 @@ void GemmEmitter::emitGroup(Value batch, Range tiles, Range panels) {
       emitEpilogue(batch, tiles, panels, panel);
     });
   int64_t lastDepth = (shape().depth - 1) / plan.blockDepth * plan.blockDepth;
-  kernel.loop(0, shape().depth, plan.blockDepth, [&](Value depth) {
-    packLhs(batch, tiles, depth);
+  forDepthBlocks([&](Value depth) {
+    if (!plan.packsLhsOnce)
+      packLhs(batch, tiles, depth);
     auto atDepth = [&](int64_t k, auto body) {
       kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, depth, constant(k)), body);
     };
@@ -159,6 +166,16 @@ void GemmEmitter::clear(Range range, Value panel) {
 
 Value GemmEmitter::firstAccumulator(Range range, Value panel) {
   return mul(sub(panel, range.from), plan.blockRows() * panelWidth);
+}
+
+void GemmEmitter::forDepthBlocks(function_ref<void(Value depth)> body) {
+  if (shape().depth > 0)
+    kernel.loop(0, shape().depth, plan.blockDepth, body);
+}
+
+Value GemmEmitter::packedBlock(Value depth) {
+  return plan.packsLhsOnce ? mul(depth, plan.tilesPerBlock * plan.tiles.packedStride())
+                           : constant(0);
 }
 
 Value GemmEmitter::blockDepth(Value depth) {
@@ -189,8 +206,9 @@ ElementIndex GemmEmitter::batchIndex(IndexMath &math, Value batch, RankedTensorT
 }
 
 void GemmEmitter::packLhs(Value batch, Range tiles, Value depth) {
+  Value block = packedBlock(depth);
   plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
-    Value to = mul(sub(tile, tiles.from), plan.packedTileElements());
+    Value to = add(block, mul(sub(tile, tiles.from), plan.packedTileElements()));
     packTile(batch, firstRow(tile), to, rows, depth);
   });
 }
@@ -305,7 +323,7 @@ void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value pan
       Value tileInBlock = sub(tile, tiles.from);
       if (panels)
         prefetchRhs(range, panel, depth, tileInBlock);
-      Value lhs = mul(tileInBlock, plan.packedTileElements());
+      Value lhs = add(packedBlock(depth), mul(tileInBlock, plan.packedTileElements()));
       Value row = sub(firstRow(tile), firstRow(tiles.from));
       continueTile(rows, lhs, add(panelAccumulators, mul(row, panelWidth)), depth, rhsRow);
     });

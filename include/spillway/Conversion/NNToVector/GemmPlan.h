@@ -23,9 +23,10 @@ struct GemmShape {
 };
 
 /// The nest of loops, outermost first: blocks of tiles of rows, groups of panels,
-/// blocks of depth; inside, the left operand is packed once, then for each panel each
-/// tile of rows continues its accumulators, which lie in scratch, over the depth of
-/// the block. After the last block of depth each panel goes through the epilogue.
+/// blocks of depth; inside, for each panel each tile of rows continues its accumulators,
+/// which lie in scratch, over the depth of the block. After the last block of depth
+/// each panel goes through the epilogue. The left operand is packed for each block of
+/// rows or, where it is deep, for each group and block of depth.
 /// No number of it depends on the range of units.
 struct GemmPlan {
   GemmPlan(nn::MatmulOp matmul, const CpuTarget &target);
@@ -38,6 +39,9 @@ struct GemmPlan {
   /// Panels in a group, indices of depth in a block (a multiple of 8 where there is
   /// more than one block).
   int64_t groupPanels, blockDepth;
+  /// All the depth of a block of rows is packed before its first group.
+  bool packsLhsOnce;
+  int64_t packedLhsElements;
   /// Elements of the right operand lie side by side along depth, not along columns.
   bool rhsAlongDepth;
   /// The right operand is copied, block by block, into panels of accumulator type:
@@ -46,7 +50,8 @@ struct GemmPlan {
 
   int64_t blockRows() const { return tilesPerBlock * tiles.tallRows; }
   int64_t packedTileElements() const { return blockDepth * tiles.packedStride(); }
-  int64_t packedLhsElements() const { return tilesPerBlock * packedTileElements(); }
+  /// Of a block of rows and depth.
+  int64_t packedBlockElements() const { return tilesPerBlock * packedTileElements(); }
   int64_t packedRhsElements() const;
   int64_t accumulatorElements() const;
   /// Bytes of the three areas of scratch, each a multiple of 64, in this order.
