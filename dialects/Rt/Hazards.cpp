@@ -212,6 +212,20 @@ private:
 
 } // namespace
 
+std::vector<AccessedBytes> spillway::rt::accessesOfGather(AccessedBytes source,
+                                                          AccessedBytes target) {
+  source.write = false;
+  target.write = true;
+  uint64_t sourceEnd = source.offset + source.bytes, targetEnd = target.offset + target.bytes;
+  if (source.tier != target.tier || source.offset < target.offset || sourceEnd > targetEnd)
+    return {source, target};
+  AccessedBytes before = target, after = target;
+  before.bytes = source.offset - target.offset;
+  after.offset = sourceEnd;
+  after.bytes = targetEnd - sourceEnd;
+  return {source, before, after};
+}
+
 std::optional<Hazard> spillway::rt::findHazard(const std::vector<CommandAccesses> &prologue,
                                                const std::vector<CommandAccesses> &step,
                                                const std::vector<AccessedBytes> &inputs,

@@ -26,6 +26,9 @@ struct AccessedBytes {
   bool write = false;
 };
 
+/// What an all-gather touches: its source may be its own place in the target, which stays as it is.
+std::vector<AccessedBytes> accessesOfGather(AccessedBytes source, AccessedBytes target);
+
 struct CommandAccesses {
   unsigned stream = 0;
   /// Indices of earlier commands of the same list.

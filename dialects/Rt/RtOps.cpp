@@ -40,8 +40,9 @@ BufferOp bufferOf(Value value) { return value.getDefiningOp<BufferOp>(); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult BufferOp::verify() {
-  if (static_cast<int64_t>(getOffset()) < 0 || static_cast<int64_t>(getBytes()) < 0)
-    return emitOpError("C1: offset and bytes must not be negative");
+  if (static_cast<int64_t>(getOffset()) < 0 || static_cast<int64_t>(getBytes()) < 0 ||
+      static_cast<int64_t>(getRankStride()) < 0)
+    return emitOpError("C1: offset, bytes and rank_stride must not be negative");
   return success();
 }
 
@@ -89,12 +90,14 @@ StepOp ProgramOp::getStep() { return *getBody().front().getOps<StepOp>().begin()
 
 namespace {
 
-AccessedBytes accessTo(Value value, bool write) {
+/// Of rank `rank`.
+AccessedBytes accessTo(Value value, bool write, uint64_t rank) {
   BufferOp buffer = bufferOf(value);
-  return {static_cast<unsigned>(buffer.getTier()), buffer.getOffset(), buffer.getBytes(), write};
+  return {static_cast<unsigned>(buffer.getTier()),
+          buffer.getOffset() + rank * buffer.getRankStride(), buffer.getBytes(), write};
 }
 
-std::vector<CommandAccesses> collectAccesses(Block &list) {
+std::vector<CommandAccesses> collectAccesses(Block &list, uint64_t rank) {
   std::vector<CommandAccesses> commands;
   DenseMap<Operation *, uint32_t> index;
   for (auto command : list.getOps<CommandOpInterface>()) {
@@ -102,13 +105,27 @@ std::vector<CommandAccesses> collectAccesses(Block &list) {
     accesses.stream = static_cast<unsigned>(command.getCommandStream());
     for (Value event : command.getAfter())
       accesses.waits.push_back(index.lookup(event.getDefiningOp()));
-    command.visitAccesses([&](Value buffer, bool write) {
-      accesses.accesses.push_back(accessTo(buffer, write));
-    });
+    if (auto gather = dyn_cast<AllGatherOp>(command.getOperation()))
+      accesses.accesses = accessesOfGather(accessTo(gather.getSource(), false, rank),
+                                           accessTo(gather.getTarget(), true, rank));
+    else
+      command.visitAccesses([&](Value buffer, bool write) {
+        accesses.accesses.push_back(accessTo(buffer, write, rank));
+      });
     index[command] = static_cast<uint32_t>(commands.size());
     commands.push_back(std::move(accesses));
   }
   return commands;
+}
+
+std::optional<Hazard> findHazardOn(ProgramOp program, uint64_t rank) {
+  std::vector<AccessedBytes> inputs, outputs;
+  for (auto input : program.getBody().front().getOps<InputOp>())
+    inputs.push_back(accessTo(input.getBuffer(), true, rank));
+  for (auto output : program.getBody().front().getOps<OutputOp>())
+    outputs.push_back(accessTo(output.getBuffer(), false, rank));
+  return findHazard(collectAccesses(program.getPrologue().getBody().front(), rank),
+                    collectAccesses(program.getStep().getBody().front(), rank), inputs, outputs);
 }
 
 LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
@@ -155,22 +172,21 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError("C1: needs one prologue and one step");
   if (static_cast<int64_t>(getRanks()) < 1 || static_cast<int64_t>(getThreads()) < 1)
     return emitOpError("C2: ranks and threads must be at least 1");
+  bool ranksDiffer = false;
   for (auto buffer : body.getOps<BufferOp>()) {
     auto arena = arenas.find(buffer.getTier());
+    uint64_t lastRank = (getRanks() - 1) * buffer.getRankStride();
     if (arena == arenas.end() ||
-        static_cast<int64_t>(buffer.getBytes()) > arena->second ||
+        static_cast<int64_t>(buffer.getBytes() + lastRank) > arena->second ||
         static_cast<int64_t>(buffer.getOffset()) >
-            arena->second - static_cast<int64_t>(buffer.getBytes()))
+            arena->second - static_cast<int64_t>(buffer.getBytes() + lastRank))
       return buffer.emitOpError("C4: ends outside the arena");
+    ranksDiffer |= buffer.getRankStride() != 0;
   }
-  std::vector<AccessedBytes> inputs, outputs;
-  for (auto input : body.getOps<InputOp>())
-    inputs.push_back(accessTo(input.getBuffer(), true));
-  for (auto output : body.getOps<OutputOp>())
-    outputs.push_back(accessTo(output.getBuffer(), false));
-  auto hazard = findHazard(collectAccesses(getPrologue().getBody().front()),
-                           collectAccesses(getStep().getBody().front()), inputs, outputs);
-  return hazard ? reportHazard(*this, *hazard) : success();
+  for (uint64_t rank = 0; rank < (ranksDiffer ? getRanks() : 1); ++rank)
+    if (auto hazard = findHazardOn(*this, rank))
+      return reportHazard(*this, *hazard);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,7 +20,7 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
     - C1: the body holds arenas, buffers, inputs, outputs, one prologue and one step.
     - C2: `ranks` and `threads` are at least 1.
     - C3: a tier has one arena.
-    - C4: every buffer lies inside its arena.
+    - C4: every buffer lies inside its arena, on every rank.
     - C5: commands that touch the same bytes, one of them writing, are ordered by streams and events.
     - C6: nothing is read before it was written: by an input, the prologue, or the same step.
   }];
@@ -45,12 +45,17 @@ def Rt_ArenaOp : Rt_Op<"arena", [HasParent<"ProgramOp">]> {
 def Rt_BufferOp : Rt_Op<"buffer", [HasParent<"ProgramOp">, Pure]> {
   let summary = "`bytes` bytes of a tier's arena from `offset` on, and what they hold";
   let description = [{
+    On rank r they start at `offset + r * rank_stride`.
+
     **Constraints**
-    - C1: `offset` and `bytes` are not negative.
+    - C1: `offset`, `bytes` and `rank_stride` are not negative.
   }];
-  let arguments = (ins StrAttr:$label, Zero_TierAttr:$tier, I64Attr:$offset, I64Attr:$bytes);
+  let arguments = (ins StrAttr:$label, Zero_TierAttr:$tier, I64Attr:$offset, I64Attr:$bytes,
+                       DefaultValuedAttr<I64Attr, "0">:$rank_stride);
   let results = (outs Rt_Buffer:$buffer);
-  let assemblyFormat = "$label custom<TierName>($tier) `[` $offset `,` $bytes `]` attr-dict";
+  let assemblyFormat = [{
+    $label custom<TierName>($tier) `[` $offset `,` $bytes `]` (`rank_stride` $rank_stride^)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -177,6 +182,8 @@ def Rt_LookupOp : Rt_CommandOp<"lookup", [AttrSizedOperandSegments]> {
 def Rt_AllGatherOp : Rt_CommandOp<"all_gather"> {
   let summary = "Each rank's source to its place in every rank's target, on the communicate stream";
   let description = [{
+    The source may be this rank's own place in the target.
+
     **Constraints**
     - C1: the target has the bytes of the sources of all ranks.
   }];

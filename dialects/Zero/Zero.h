@@ -32,6 +32,9 @@ inline constexpr llvm::StringLiteral arenasAttrName = "zero.arenas";
 /// operation that sets it), `seconds` (predicted for a step).
 inline constexpr llvm::StringLiteral planAttrName = "zero.plan";
 
+/// The fetch that brought what a handle holds, through moves and gathers; null where it is not in sight.
+FetchOp fetchOf(mlir::Value handle);
+
 /// Checks the discipline of the scheduled form in one function: every handle is
 /// released exactly once, in its block, after every use of every view of it, and
 /// nothing is viewed or moved after its release. Reports every violation.

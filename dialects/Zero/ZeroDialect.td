@@ -29,6 +29,17 @@ def Zero_Dialect : Dialect {
     zero.release %a
     ```
 
+    Where ranks share the states, `partition(r)` splits each tile between them: a rank fetches its own
+    part, and the parts are gathered where kernels compute.
+
+    ```mlir
+    zero.state @w "h.0.weight" : tensor<768x3072xf32> role(parameter) layout(<1>) tile(96) partition(2) ...
+
+    %a = zero.fetch @w tile 0 part to host : !zero.handle<tensor<768x768xf32>, host>
+    %b = zero.gather %a : !zero.handle<tensor<768x768xf32>, host> -> !zero.handle<tensor<768x1536xf32>, host>
+    zero.release %a
+    ```
+
     The order of operations is the order of issue: a fetch that stands before a
     kernel is under way while the kernel runs.
   }];

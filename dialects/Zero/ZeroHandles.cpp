@@ -45,6 +45,15 @@ LogicalResult verifyHandle(Value handle) {
 
 } // namespace
 
+FetchOp spillway::zero::fetchOf(Value handle) {
+  while (Operation *definition = handle.getDefiningOp()) {
+    if (!isa<MoveOp, GatherOp>(definition))
+      return dyn_cast<FetchOp>(definition);
+    handle = definition->getOperand(0);
+  }
+  return {};
+}
+
 LogicalResult spillway::zero::verifyHandles(FunctionOpInterface function) {
   bool valid = true;
   function->walk([&](Operation *op) {

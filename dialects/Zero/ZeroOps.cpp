@@ -44,6 +44,22 @@ int64_t StateOp::getChunkUnits() {
   return unitBytes ? blockBytes / std::gcd(blockBytes, unitBytes) : 1;
 }
 
+int64_t StateOp::getPartUnits(int64_t tile) {
+  auto [begin, end] = getTileUnits(tile);
+  return llvm::alignTo(llvm::divideCeil(end - begin, static_cast<int64_t>(*getPartition())),
+                       getChunkUnits());
+}
+
+RankedTensorType StateOp::getPartType(int64_t tile) {
+  RankedTensorType type = getTensorType();
+  SmallVector<int64_t> shape(type.getShape());
+  if (auto layout = getLayoutAttr())
+    shape[layout.getDim()] = getPartUnits(tile) * panelWidth;
+  else if (!shape.empty())
+    shape[0] = getPartUnits(tile);
+  return type.clone(shape);
+}
+
 int64_t StateOp::getTileCount() {
   return getTile() ? llvm::divideCeil(getUnitCount(), static_cast<int64_t>(*getTile())) : 1;
 }
@@ -101,6 +117,12 @@ LogicalResult StateOp::verify() {
     return emitOpError("C4: the splat must have the element type");
   if (auto elements = dyn_cast<ElementsAttr>(getSource()); elements && elements.getType() != type)
     return emitOpError("C4: the elements must have the state's type");
+  constexpr uint64_t mostRanks = 1 << 16;
+  if (auto ranks = getPartition(); ranks && (*ranks < 1 || *ranks > mostRanks))
+    return emitOpError("C5: a partition must be between 1 and 65536 ranks");
+  if (getPartition() && getTileCount() > 1 && *getTile() % getTileGrain() != 0)
+    return emitOpError("C5: a tile over ")
+           << *getPartition() << " ranks must be a multiple of " << getTileGrain() << " units";
   return success();
 }
 
@@ -165,6 +187,12 @@ LogicalResult FetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<RankedTensorType> type = usedType(*this, *state, getTile());
   if (failed(type))
     return failure();
+  if (getPart() && !state->getPartition())
+    return emitOpError("C3: @") << state->getSymName() << " is not partitioned";
+  if (getPart() && !getTile() && state->getTileCount() > 1)
+    return emitOpError("C3: a part is of one tile; @") << state->getSymName() << " has several";
+  if (getPart())
+    type = state->getPartType(getTile().value_or(0));
   if (getHandle().getType() != HandleType::get(getContext(), *type, getTo()))
     return emitOpError("C1: the handle must hold ") << *type << " in " << stringifyTier(getTo());
   Tier home = state->getTileHome(getTile().value_or(0));
@@ -179,6 +207,23 @@ LogicalResult MoveOp::verify() {
   if (from.getTensor() != to.getTensor() || to.getTier() != getTo() ||
       from.getTier() == to.getTier() || from.getTier() == Tier::nvme || to.getTier() == Tier::nvme)
     return emitOpError("C1: cannot move ") << from << " to " << to;
+  return success();
+}
+
+LogicalResult GatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FetchOp fetch = fetchOf(getSource());
+  if (!fetch || !fetch.getPart())
+    return emitOpError("C1: the source must be a part that was fetched");
+  FailureOr<StateOp> state = lookupState(*this, fetch.getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  int64_t tile = fetch.getTile().value_or(0);
+  HandleType source = getSource().getType();
+  if (source.getTensor() != state->getPartType(tile))
+    return emitOpError("C1: the source must be a part, not gathered yet");
+  auto whole = HandleType::get(getContext(), state->getTileType(tile), source.getTier());
+  if (getHandle().getType() != whole)
+    return emitOpError("C2: the result must be ") << whole;
   return success();
 }
 

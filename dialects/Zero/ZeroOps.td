@@ -21,23 +21,28 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
   let summary = "A logical tensor that outlives a step, and where its bytes are";
   let description = [{
     `name` is the ONNX name. `tile(n)` cuts the stored units (panels, or rows of a row-major
-    tensor) into tiles of n, the last one shorter; without it there is one tile. `home` has a
-    tier per tile, or one for all. `at` is the place of the first byte in the bundle's state file, once laid out.
+    tensor) into tiles of n, the last one shorter; without it there is one tile. `partition(r)` cuts
+    each tile into one part for each of r ranks, in their order: equal whole chunks (panels or rows
+    that make up whole blocks of 4096 bytes), so that the parts of the last ranks may end behind
+    the state or have nothing of it. `home` has a tier per tile, or one for all. `at` is the place of the first byte in the bundle's state file, once laid out.
 
     **Constraints**
     - C1: the type is a ranked static tensor of integers or floats.
     - C2: a panel layout needs rank 2.
     - C3: `tile` is at least 1; `home` has one entry or one per tile.
     - C4: a raw file source has the bytes of the tensor; a splat its element type.
+    - C5: `partition` is 1 to 65536; where there are several tiles, each but the last has as many
+      whole chunks for every rank.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, TypeAttr:$type, Zero_RoleAttr:$role,
                        OptionalAttr<NN_PanelsAttr>:$layout, OptionalAttr<I64Attr>:$tile,
+                       OptionalAttr<I64Attr>:$partition,
                        OptionalAttr<TypedArrayAttrBase<Zero_TierAttr, "tiers">>:$home,
                        OptionalAttr<I64Attr>:$at,
                        AnyAttrOf<[Zero_FileAttr, Zero_SplatAttr, ElementsAttr]>:$source);
   let assemblyFormat = [{
     $sym_name $name `:` $type `role` `(` $role `)` (`layout` `(` $layout^ `)`)? (`tile` `(` $tile^ `)`)?
-    (`home` `(` $home^ `)`)? (`at` `(` $at^ `)`)? `source` `(` $source `)` attr-dict
+    (`partition` `(` $partition^ `)`)? (`home` `(` $home^ `)`)? (`at` `(` $at^ `)`)? `source` `(` $source `)` attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -52,11 +57,16 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
     int64_t getTileCount();
     /// Units of the smallest piece that can be read alone: whole blocks of 4096 bytes.
     int64_t getChunkUnits();
+    /// What tiles of several are multiples of: a chunk for each rank.
+    int64_t getTileGrain() { return getChunkUnits() * static_cast<int64_t>(getPartition().value_or(1)); }
     /// Units [first, second) of a tile.
     ::std::pair<int64_t, int64_t> getTileUnits(int64_t tile);
     /// What a tile holds, as a tensor.
     ::mlir::RankedTensorType getTileType(int64_t tile);
     Tier getTileHome(int64_t tile);
+    /// Units of a rank's part of a tile, the same for all ranks. Only of partitioned states.
+    int64_t getPartUnits(int64_t tile);
+    ::mlir::RankedTensorType getPartType(int64_t tile);
   }];
 }
 
@@ -98,15 +108,17 @@ def Zero_LookupOp : Zero_StateUserOp<"lookup", [MemoryEffects<[MemRead<Zero_Stat
 //===----------------------------------------------------------------------===//
 
 def Zero_FetchOp : Zero_StateUserOp<"fetch", [MemoryEffects<[MemRead<Zero_StateStore>, MemAlloc<Zero_HandleStore>]>]> {
-  let summary = "Starts to bring a tile of a state from its home into a tier";
+  let summary = "Starts to bring a tile of a state, or this rank's part of it, from its home into a tier";
   let description = [{
     **Constraints**
-    - C1: the state and tile exist; the handle has the tile's type and the tier `to`.
+    - C1: the state and tile exist; the handle has the type of the tile or `part`, and the tier `to`.
     - C2: `to` is the home where the home is not NVMe; else it is device or host.
+    - C3: `part` needs a partitioned state, and a tile where it has several.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, OptionalAttr<I64Attr>:$tile, Zero_TierAttr:$to);
+  let arguments = (ins FlatSymbolRefAttr:$state, OptionalAttr<I64Attr>:$tile, UnitAttr:$part,
+                       Zero_TierAttr:$to);
   let results = (outs Zero_HandleType:$handle);
-  let assemblyFormat = "$state (`tile` $tile^)? `to` $to attr-dict `:` type($handle)";
+  let assemblyFormat = "$state (`tile` $tile^)? (`part` $part^)? `to` $to attr-dict `:` type($handle)";
 }
 
 def Zero_MoveOp : Zero_Op<"move", [MemoryEffects<[MemAlloc<Zero_HandleStore>]>]> {
@@ -119,6 +131,20 @@ def Zero_MoveOp : Zero_Op<"move", [MemoryEffects<[MemAlloc<Zero_HandleStore>]>]>
   let results = (outs Zero_HandleType:$handle);
   let assemblyFormat = "$source `to` $to attr-dict `:` type($source) `->` type($handle)";
   let hasVerifier = 1;
+}
+
+def Zero_GatherOp : Zero_StateUserOp<"gather", [MemoryEffects<[MemAlloc<Zero_HandleStore>]>]> {
+  let summary = "Starts to gather a tile from the parts that all ranks hold; the source stays held";
+  let description = [{
+    Every rank gathers the same tiles in the same order.
+
+    **Constraints**
+    - C1: the source holds a part that was fetched, and perhaps moved since.
+    - C2: the handle holds the whole of that tile, in the source's tier.
+  }];
+  let arguments = (ins Zero_HandleType:$source);
+  let results = (outs Zero_HandleType:$handle);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($handle)";
 }
 
 def Zero_ViewOp : Zero_Op<"view", [MemoryEffects<[MemRead<Zero_HandleStore>]>]> {

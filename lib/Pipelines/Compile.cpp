@@ -117,7 +117,8 @@ LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
   return bundle->commit({.producer = "spillway",
                          .model = modelName(module),
                          .features = options.target.features(),
-                         .threads = static_cast<uint32_t>(options.plan.threads)});
+                         .threads = static_cast<uint32_t>(options.plan.threads),
+                         .ranks = static_cast<uint32_t>(options.plan.ranks)});
 }
 
 } // namespace
@@ -170,5 +171,6 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
     return failure();
   Manifest manifest = old->manifest();
   manifest.threads = static_cast<uint32_t>(plan.threads);
+  manifest.ranks = static_cast<uint32_t>(plan.ranks);
   return bundle->commit(manifest);
 }

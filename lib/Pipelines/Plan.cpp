@@ -17,10 +17,11 @@ void spillway::buildPlanPipeline(OpPassManager &passes, const PlanOptions &optio
   }
   plan.threads = options.threads;
   plan.states.assign(options.tiles.begin(), options.tiles.end());
+  passes.addPass(zero::createZeroPartitionPass({options.ranks}));
   passes.addPass(zero::createZeroPlanPass(plan, options.machine));
   passes.addPass(zero::createZeroTilePass());
   passes.addPass(zero::createZeroSchedulePass());
-  passes.addPass(createConvertZeroToRtPass({options.threads}));
+  passes.addPass(createConvertZeroToRtPass({options.threads, options.ranks}));
 }
 
 FailureOr<PlannedProgram> spillway::encodePlan(ModuleOp module, const PlanOptions &options) {

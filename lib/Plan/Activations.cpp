@@ -101,8 +101,8 @@ private:
               return failure();
           return success();
         })
-        .Case<nn::ReshapeOp, zero::UseOp, zero::FetchOp, zero::MoveOp, zero::ViewOp,
-              zero::ReleaseOp>([](auto) { return success(); })
+        .Case<nn::ReshapeOp, zero::UseOp, zero::FetchOp, zero::MoveOp, zero::GatherOp,
+              zero::ViewOp, zero::ReleaseOp>([](auto) { return success(); })
         .Default([](Operation *other) {
           return other->emitOpError("is not in kernel form");
         });

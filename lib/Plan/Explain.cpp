@@ -61,11 +61,12 @@ private:
 
   void explainState(uint32_t index) {
     const Json &state = states_[index];
-    auto tiles = state.value("tiles", uint64_t{1});
-    line("{}: {}{}", stateName(index), formatSize(state.value("bytes", uint64_t{0})),
+    auto tiles = state.value("tiles", uint64_t{1}), ranks = state.value("ranks", uint64_t{1});
+    line("{}: {}{}{}", stateName(index), formatSize(state.value("bytes", uint64_t{0})),
          tiles > 1 ? fmt::format(" in {} tiles of {}", tiles,
                                  formatSize(state.value("tile_bytes", uint64_t{0})))
-                   : "");
+                   : "",
+         ranks > 1 ? fmt::format(", split over {} ranks", ranks) : "");
     if (state.contains("why"))
       line("  the plan {}", state.value("why", ""));
     size_t count = 0;

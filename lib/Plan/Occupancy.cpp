@@ -51,14 +51,20 @@ private:
       stay.state = read->state();
       stay.stateOffset = read->offset();
     } else if (auto copy = command.operation_as_Copy()) {
-      // What is copied on was only on its way.
-      if (auto source = loads_.extract(keyOf(*copy->source())))
-        stay = std::move(source.mapped());
-      stay.place = *copy->target();
+      loadOn(stay, *copy->source(), *copy->target());
+    } else if (auto gather = command.operation_as_AllGather()) {
+      loadOn(stay, *gather->source(), *gather->target());
     } else {
       return;
     }
     loads_.insert_or_assign(keyOf(stay.place), std::move(stay));
+  }
+
+  /// What is copied or gathered on was only on its way.
+  void loadOn(Stay &stay, const table::Slice &source, const table::Slice &target) {
+    if (auto load = loads_.extract(keyOf(source)))
+      stay = std::move(load.mapped());
+    stay.place = target;
   }
 
   /// Parts of a state that follow each other stay as one.
@@ -69,7 +75,7 @@ private:
         uint64_t bytes = last.place.bytes();
         if (last.place.tier() == key.first && last.state == stay.state &&
             last.place.offset() + bytes == key.second && last.stateOffset + bytes == stay.stateOffset) {
-          last.place = table::Slice(key.first, last.place.offset(), bytes + stay.place.bytes());
+          last.place = table::Slice(key.first, last.place.offset(), bytes + stay.place.bytes(), 0);
           continue;
         }
       }

@@ -35,8 +35,8 @@ std::vector<uint64_t> cutStates(const Step &step, uint64_t maxBytes) {
   std::map<uint32_t, std::pair<uint64_t, uint64_t>> groups; // chunk units, bytes of the largest unit
   for (const StepState &state : step.states)
     if (state.tileable) {
-      auto [it, isNew] = groups.try_emplace(state.group, state.chunkUnits, state.unitBytes);
-      it->second.first = std::lcm(it->second.first, state.chunkUnits);
+      auto [it, isNew] = groups.try_emplace(state.group, state.tileGrain(), state.unitBytes);
+      it->second.first = std::lcm(it->second.first, state.tileGrain());
       it->second.second = std::max(it->second.second, state.unitBytes);
     }
   for (size_t i = 0; i < step.states.size(); ++i) {
@@ -61,13 +61,13 @@ uint64_t tileCount(const StepState &state, uint64_t tileUnits) {
   return tileUnits ? (state.units + tileUnits - 1) / tileUnits : 1;
 }
 
-/// What one part of a call takes of states at most.
+/// What one part of a call takes of states at most, where all of them stream.
 uint64_t pieceBytes(const Step &step, const StepMoment &moment,
                     const std::vector<uint64_t> &tileUnits) {
   uint64_t bytes = 0;
   for (uint32_t index : moment.states) {
     const StepState &state = step.states[index];
-    bytes += state.extent(0, tileUnits[index] ? tileUnits[index] : state.units);
+    bytes += state.gatheredExtent(0, tileUnits[index] ? tileUnits[index] : state.units);
   }
   return bytes;
 }
@@ -180,7 +180,7 @@ private:
     compute += machine_.launchSeconds * static_cast<double>(parts_);
     for (size_t i = 0; i < step_.states.size(); ++i)
       if (step_.states[i].extent() > smallStateBytes) {
-        bytes += static_cast<double>(step_.states[i].extent() * uses_[i]);
+        bytes += static_cast<double>(step_.states[i].partExtent(0, step_.states[i].units) * uses_[i]);
         mostUses = std::max(mostUses, uses_[i]);
       }
     bytes -= static_cast<double>(resident * mostUses);
@@ -230,26 +230,26 @@ private:
     for (size_t i = 0; i < step_.states.size(); ++i)
       for (size_t tile = 0; tile < placement.homes[i].size(); ++tile) {
         Home &home = placement.homes[i][tile];
-        uint64_t units = placement.tileUnits[i], all = step_.states[i].units;
-        uint64_t bytes = units ? step_.states[i].extent(
-                                     tile * units, std::min(all, (tile + 1) * units))
-                               : step_.states[i].extent();
+        const StepState &state = step_.states[i];
+        uint64_t units = placement.tileUnits[i] ? placement.tileUnits[i] : state.units;
+        uint64_t begin = tile * units, end = std::min(state.units, begin + units);
+        uint64_t bytes = state.extent(begin, end), partBytes = state.partExtent(begin, end);
         if (home == Home::compute)
           continue;
         if (bytes <= spare.compute) {
           if (home == Home::host) {
-            spare.host += bytes;
-            placement.hostResidentBytes -= bytes;
+            spare.host += partBytes;
+            placement.hostResidentBytes -= partBytes;
           }
           home = Home::compute;
           placement.kept[i][tile] = Kept::room;
           spare.compute -= bytes;
           placement.residentBytes += bytes;
-        } else if (home == Home::nvme && bytes <= spare.host) {
+        } else if (home == Home::nvme && partBytes <= spare.host) {
           home = Home::host;
           placement.kept[i][tile] = Kept::room;
-          spare.host -= bytes;
-          placement.hostResidentBytes += bytes;
+          spare.host -= partBytes;
+          placement.hostResidentBytes += partBytes;
         }
       }
   }

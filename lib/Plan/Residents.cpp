@@ -11,25 +11,39 @@ namespace {
 constexpr uint64_t blockBytes = 4096;
 }
 
-std::pair<uint64_t, uint64_t> spillway::plan::tileExtent(StateOp state, int64_t tile) {
-  auto [begin, end] = state.getTileUnits(tile);
+std::pair<uint64_t, uint64_t> spillway::plan::tileExtent(StateOp state,
+                                                      std::optional<int64_t> tile) {
+  if (!tile)
+    return {0, stateExtent(state)};
+  auto [begin, end] = state.getTileUnits(*tile);
   uint64_t unitBytes = state.getUnitBytes();
   return {begin * unitBytes, llvm::alignTo((end - begin) * unitBytes, blockBytes)};
+}
+
+uint64_t spillway::plan::partExtent(StateOp state, int64_t tile) {
+  return state.getPartUnits(tile) * state.getUnitBytes();
+}
+
+uint64_t spillway::plan::gatheredExtent(StateOp state, int64_t tile) {
+  return *state.getPartition() * partExtent(state, tile);
 }
 
 uint64_t spillway::plan::stateExtent(StateOp state) {
   return llvm::alignTo(static_cast<uint64_t>(state.getStoredBytes()), blockBytes);
 }
 
-Residents::Residents(ModuleOp module, zero::Tier tier) {
+Residents::Residents(ModuleOp module, zero::Tier tier, zero::Tier computeTier) {
   for (StateOp state : module.getOps<StateOp>()) {
     size_t firstRun = runs_.size();
+    bool isWhole = tier == computeTier || !state.getPartition();
     for (int64_t tile = 0; tile < state.getTileCount(); ++tile) {
       if (state.getTileHome(tile) != tier)
         continue;
       auto [offset, bytes] = tileExtent(state, tile);
-      if (runs_.size() == firstRun || runs_.back().lastTile != tile)
-        runs_.push_back({state, tile, tile, offset, bytes_, 0});
+      if (!isWhole)
+        bytes = partExtent(state, tile);
+      if (runs_.size() == firstRun || runs_.back().lastTile != tile || !isWhole)
+        runs_.push_back({state, tile, tile, offset, bytes_, 0, isWhole ? 0 : bytes});
       runs_.back().lastTile = tile + 1;
       runs_.back().bytes += bytes;
       bytes_ += bytes;
@@ -44,9 +58,4 @@ uint64_t Residents::offsetOf(StateOp state, int64_t tile) const {
     if (runs_[i].firstTile <= tile && tile < runs_[i].lastTile)
       return runs_[i].offset + tileExtent(state, tile).first - runs_[i].stateOffset;
   llvm_unreachable("the tile is at home in another tier");
-}
-
-bool Residents::isWhollyResident(StateOp state) const {
-  auto [begin, end] = runsOf_.lookup(state);
-  return end == begin + 1 && runs_[begin].lastTile - runs_[begin].firstTile == state.getTileCount();
 }

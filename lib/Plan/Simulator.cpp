@@ -29,11 +29,9 @@ public:
       : program_(program), machine_(machine), pieceBytes_(pieceBytes) {}
 
   Result<Simulation> run() {
-    SPILLWAY_RETURN_IF_ERROR(checkBindings());
-    std::vector<CommandAccesses> prologue, step;
-    SPILLWAY_RETURN_IF_ERROR(collect(*program_.prologue(), true, prologue));
-    SPILLWAY_RETURN_IF_ERROR(collect(*program_.step(), false, step));
-    SPILLWAY_RETURN_IF_ERROR(checkHazards(prologue, step));
+    SPILLWAY_RETURN_IF_ERROR(checkRank());
+    for (rank_ = 1; ranksDiffer_ && rank_ < program_.ranks(); ++rank_)
+      SPILLWAY_RETURN_IF_ERROR(checkRank());
     std::array<double, rt::streamCount> ignoredBusy{};
     std::array<uint64_t, rt::streamCount> ignoredBytes{};
     simulation_.prologueSeconds =
@@ -52,22 +50,34 @@ private:
   // Whether it can run
   //===--------------------------------------------------------------------===//
 
-  Result<AccessedBytes> access(const table::Slice *slice, bool write) const {
+  /// As rank `rank_` finds it.
+  Status checkRank() {
+    SPILLWAY_RETURN_IF_ERROR(collectBindings());
+    std::vector<CommandAccesses> prologue, step;
+    SPILLWAY_RETURN_IF_ERROR(collect(*program_.prologue(), true, prologue));
+    SPILLWAY_RETURN_IF_ERROR(collect(*program_.step(), false, step));
+    return checkHazards(prologue, step);
+  }
+
+  Result<AccessedBytes> access(const table::Slice *slice, bool write) {
     if (!slice)
       return bugError("it lacks a slice");
+    ranksDiffer_ |= slice->rank_stride() != 0;
+    uint64_t offset = slice->offset() + rank_ * slice->rank_stride();
     for (const table::Arena *arena : *program_.arenas())
       if (arena->tier() == slice->tier()) {
-        if (slice->offset() > arena->bytes() || slice->bytes() > arena->bytes() - slice->offset())
-          return bugError("bytes [{}, {}) lie outside the {} arena of {}", slice->offset(),
-                          slice->offset() + slice->bytes(),
-                          tierNames[static_cast<size_t>(slice->tier())], arena->bytes());
-        return AccessedBytes{static_cast<unsigned>(slice->tier()), slice->offset(), slice->bytes(),
-                             write};
+        if (offset > arena->bytes() || slice->bytes() > arena->bytes() - offset)
+          return bugError("bytes [{}, {}) lie outside the {} arena of {}", offset,
+                          offset + slice->bytes(), tierNames[static_cast<size_t>(slice->tier())],
+                          arena->bytes());
+        return AccessedBytes{static_cast<unsigned>(slice->tier()), offset, slice->bytes(), write};
       }
     return bugError("there is no arena for its tier");
   }
 
-  Status checkBindings() {
+  Status collectBindings() {
+    inputs_.clear();
+    outputs_.clear();
     for (auto [bindings, ranges, write] :
          {std::tuple(program_.inputs(), &inputs_, true), {program_.outputs(), &outputs_, false}})
       for (const table::Binding *binding : *bindings) {
@@ -134,9 +144,13 @@ private:
                                                  : add(lookup.staging(), true));
       return add(lookup.target(), true);
     }
-    case table::Operation::AllGather:
-      SPILLWAY_RETURN_IF_ERROR(add(command.operation_as_AllGather()->source(), false));
-      return add(command.operation_as_AllGather()->target(), true);
+    case table::Operation::AllGather: {
+      const table::AllGather &gather = *command.operation_as_AllGather();
+      SPILLWAY_ASSIGN_OR_RETURN(AccessedBytes source, access(gather.source(), false));
+      SPILLWAY_ASSIGN_OR_RETURN(AccessedBytes target, access(gather.target(), true));
+      result.accesses = rt::accessesOfGather(source, target);
+      return {};
+    }
     case table::Operation::NONE:
       break;
     }
@@ -254,6 +268,8 @@ private:
   const table::Program &program_;
   const Machine &machine_;
   std::span<const uint64_t> pieceBytes_;
+  uint64_t rank_ = 0;
+  bool ranksDiffer_ = false;
   std::vector<AccessedBytes> inputs_, outputs_;
   Simulation simulation_;
 };

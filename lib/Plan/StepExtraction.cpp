@@ -57,6 +57,7 @@ private:
       state.units = op.getUnitCount();
       state.unitBytes = op.getUnitBytes();
       state.chunkUnits = op.getChunkUnits();
+      state.ranks = op.getPartition().value_or(1);
       state.tileable = tileability_.isTileable(op);
       state.group = index_[tileability_.groupOf(op)];
       state.fixedTileUnits = op.getTile().value_or(0);

@@ -30,8 +30,12 @@ uint64_t numberIn(Decided decided, StringRef name) {
 
 Json describeArenas(ModuleOp module, rt::ProgramOp program, Decided decided) {
   Json arenas = Json::array();
+  // The first is the one that kernels compute on.
+  std::optional<zero::Tier> computeTier;
   for (auto arena : program.getBody().front().getOps<rt::ArenaOp>()) {
-    uint64_t resident = Residents(module, arena.getTier()).bytes();
+    if (!computeTier)
+      computeTier = arena.getTier();
+    uint64_t resident = Residents(module, arena.getTier(), *computeTier).bytes();
     uint64_t staging = numberIn(decided, arenas.empty() ? "staging" : "host_staging");
     arenas.push_back({{"tier", zero::stringifyTier(arena.getTier()).str()},
                       {"bytes", arena.getBytes()},
@@ -52,6 +56,7 @@ Json describeStates(ModuleOp module, Decided decided) {
     Json entry = {{"name", state.getName().str()},
                   {"bytes", state.getStoredBytes()},
                   {"tiles", state.getTileCount()},
+                  {"ranks", state.getPartition().value_or(1)},
                   {"tile_bytes", state.getTileCount() ? tileExtent(state, 0).second : 0}};
     for (zero::Tier tier : {zero::Tier::device, zero::Tier::host, zero::Tier::nvme})
       entry["home"][zero::stringifyTier(tier).str()] = tiles[static_cast<size_t>(tier)];

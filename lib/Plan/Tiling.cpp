@@ -68,11 +68,11 @@ StateOp Tileability::groupOf(StateOp state) {
 }
 
 int64_t spillway::plan::tileUnitsFor(StateOp state, uint64_t maxBytes) {
-  int64_t units = state.getUnitCount(), chunk = state.getChunkUnits();
-  int64_t chunkBytes = std::max<int64_t>(1, chunk * state.getUnitBytes());
-  int64_t most = std::max<int64_t>(1, static_cast<int64_t>(maxBytes) / chunkBytes) * chunk;
+  int64_t units = state.getUnitCount(), grain = state.getTileGrain();
+  int64_t grainBytes = std::max<int64_t>(1, grain * state.getUnitBytes());
+  int64_t most = std::max<int64_t>(1, static_cast<int64_t>(maxBytes) / grainBytes) * grain;
   int64_t tiles = llvm::divideCeil(units, most);
-  return std::min<int64_t>(units, llvm::alignTo(llvm::divideCeil(units, tiles), chunk));
+  return std::min<int64_t>(units, llvm::alignTo(llvm::divideCeil(units, tiles), grain));
 }
 
 LogicalResult spillway::plan::applyTileRules(ModuleOp module, Tileability &tileability,
@@ -92,7 +92,7 @@ LogicalResult spillway::plan::applyTileRules(ModuleOp module, Tileability &tilea
       if (!tileability.isTileable(state) || !regex.match(state.getName()))
         continue;
       matched = true;
-      int64_t whole = llvm::alignTo(units, state.getChunkUnits());
+      int64_t whole = llvm::alignTo(units, state.getTileGrain());
       if (done.insert(state).second)
         state.setTile(std::min(whole, state.getUnitCount()));
     }

@@ -8,6 +8,13 @@ uint64_t StepState::extent(uint64_t beginUnit, uint64_t endUnit) const {
   return StagingRing::slotBytes((endUnit - beginUnit) * unitBytes);
 }
 
+uint64_t StepState::partExtent(uint64_t beginUnit, uint64_t endUnit) const {
+  if (ranks == 1)
+    return extent(beginUnit, endUnit);
+  uint64_t share = (endUnit - beginUnit + ranks - 1) / ranks;
+  return (share + chunkUnits - 1) / chunkUnits * chunkUnits * unitBytes;
+}
+
 uint64_t StepMoment::workingBytes() const {
   uint64_t bytes = 0;
   for (const auto &[name, size] : working)
@@ -30,6 +37,12 @@ bool Timeline::run(Spare spare) {
 bool Timeline::isWhollyResident(uint32_t state) const {
   return std::ranges::all_of(placement_.homes[state],
                              [](Home home) { return home == Home::compute; });
+}
+
+double Timeline::send(const Channel &channel, double &free, double ready, uint64_t bytes) {
+  free = std::max(free, ready) + channel.latencySeconds +
+         channelSeconds(channel, static_cast<double>(bytes));
+  return free;
 }
 
 double Timeline::read(double ready, double seconds) {
@@ -74,9 +87,14 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction)
   for (uint32_t index : moment.states) {
     const StepState &state = step_.states[index];
     uint64_t tileUnits = placement_.tileUnits[index];
-    uint64_t begin = tileUnits * part, end = tileUnits ? begin + tileUnits : state.units;
-    Tile tile{index, tileUnits ? static_cast<uint32_t>(part) : 0,
-              state.extent(begin, std::min(end, state.units))};
+    uint64_t begin = tileUnits * part;
+    uint64_t end = tileUnits ? std::min(begin + tileUnits, state.units) : state.units;
+    Tile tile{index,
+              tileUnits ? static_cast<uint32_t>(part) : 0,
+              state.extent(begin, end),
+              state.gatheredExtent(begin, end),
+              state.partExtent(begin, end),
+              state.ranks > 1};
     if (home(tile) != Home::compute)
       considerKeeping(tile, ready);
     if (home(tile) != Home::compute)
@@ -95,10 +113,10 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction)
 }
 
 void Timeline::considerKeeping(const Tile &tile, double partReady) {
-  if (spare_.compute < tile.bytes && spare_.host < tile.bytes)
+  if (spare_.compute < tile.bytes && spare_.host < tile.partBytes)
     return;
-  auto bytes = static_cast<double>(tile.bytes);
-  auto freedBy = prefetcher_.peekFreedBy(tile.bytes);
+  auto bytes = static_cast<double>(tile.partBytes);
+  auto freedBy = prefetcher_.peekFreedBy(tile.gatheredBytes);
   double there = freedBy ? endOf(*freedBy) : 0;
   bool readIsLate = false;
   if (home(tile) == Home::nvme) {
@@ -106,9 +124,11 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
             readChannel().latencySeconds;
     readIsLate = there > partReady;
   }
+  double copyFree = copyFree_, gatherFree = gatherFree_;
   if (hasHostTier_)
-    there = std::max(there, copyFree_) + channelSeconds(copyChannel(), bytes) +
-            copyChannel().latencySeconds;
+    there = send(copyChannel(), copyFree, there, tile.partBytes);
+  if (tile.isPartitioned)
+    there = send(gatherChannel(), gatherFree, there, tile.gatheredBytes);
   if (freedBy && there <= partReady)
     return;
   if (tile.bytes <= spare_.compute) {
@@ -119,8 +139,8 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
   } else if (readIsLate) {
     home(tile) = Home::host;
     placement_.kept[tile.state][tile.index] = Kept::late;
-    spare_.host -= tile.bytes;
-    placement_.hostResidentBytes += tile.bytes;
+    spare_.host -= tile.partBytes;
+    placement_.hostResidentBytes += tile.partBytes;
   }
 }
 
@@ -129,9 +149,9 @@ std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
   piece.moment = static_cast<int64_t>(ends_.size());
   piece.notBefore = lastLookup_;
   for (const Tile &tile : staged) {
-    piece.bytes += tile.bytes;
+    piece.bytes += tile.gatheredBytes;
     if (hasHostTier_ && home(tile) == Home::nvme)
-      piece.hostBytes += tile.bytes;
+      piece.hostBytes += tile.partBytes;
   }
   auto issue = prefetcher_.next(piece);
   if (!issue)
@@ -139,13 +159,14 @@ std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
   double free = endOf(issue->freedBy), there = 0;
   double hostFree = issue->movedBefore < 0 ? 0 : moveEnds_[issue->movedBefore];
   for (const Tile &tile : staged) {
-    auto bytes = static_cast<double>(tile.bytes);
     double arrived = 0;
     if (home(tile) == Home::nvme)
-      arrived = read(hasHostTier_ ? hostFree : free, channelSeconds(readChannel(), bytes));
+      arrived = read(hasHostTier_ ? hostFree : free,
+                     channelSeconds(readChannel(), static_cast<double>(tile.partBytes)));
     if (hasHostTier_)
-      arrived = copyFree_ = std::max({copyFree_, free, arrived}) + copyChannel().latencySeconds +
-                            channelSeconds(copyChannel(), bytes);
+      arrived = send(copyChannel(), copyFree_, std::max(free, arrived), tile.partBytes);
+    if (tile.isPartitioned)
+      arrived = send(gatherChannel(), gatherFree_, arrived, tile.gatheredBytes);
     there = std::max(there, arrived);
   }
   moveEnds_.push_back(copyFree_);

@@ -27,7 +27,11 @@ private:
   struct Tile {
     uint32_t state;
     uint32_t index;
-    uint64_t bytes;
+    /// Where it stays whole, and where it is gathered from the parts of all ranks.
+    uint64_t bytes, gatheredBytes;
+    /// Of this rank's part: read, held below, and moved up.
+    uint64_t partBytes;
+    bool isPartitioned;
   };
 
   void runLookup(const StepMoment &moment);
@@ -38,6 +42,8 @@ private:
   void considerKeeping(const Tile &tile, double partReady);
   /// When the last of the tiles is there; none where the staging is too small.
   std::optional<double> bringIn(const std::vector<Tile> &staged);
+  /// Sends a transfer that may start at `ready` down a channel that takes one at a time; its end.
+  static double send(const Channel &channel, double &free, double ready, uint64_t bytes);
   /// Sends a transfer that may start at `ready` down the read channel; its end.
   double read(double ready, double seconds);
   bool isWhollyResident(uint32_t state) const;
@@ -45,6 +51,7 @@ private:
   double endOf(int64_t moment) const { return moment < 0 ? 0 : ends_[moment]; }
   const Channel &readChannel() const { return machine_.channels[1]; }
   const Channel &copyChannel() const { return machine_.channels[3]; }
+  const Channel &gatherChannel() const { return machine_.channels[5]; }
 
   const Step &step_;
   const Machine &machine_;
@@ -61,7 +68,7 @@ private:
   /// When the look-ups that no call has waited for yet have ended.
   double lookupsEnd_ = 0;
   int64_t lastLookup_ = -1;
-  double readStart_ = 0, readFree_ = 0, copyFree_ = 0;
+  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0;
   std::vector<Tile> staged_;
 };
 

@@ -12,6 +12,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t maxManifestBytes = 1 << 20;
+constexpr uint32_t maxRanks = 1 << 16;
 constexpr uint64_t maxFileBytes = uint64_t(1) << 30;
 /// Files of which a bundle has a manifest entry: those that running needs, and others that it
 /// may lack.
@@ -42,6 +43,7 @@ Status writeManifest(const std::filesystem::path &folder, const Manifest &manife
                {"model", manifest.model},
                {"cpu_features", manifest.features},
                {"threads", manifest.threads},
+               {"ranks", manifest.ranks},
                {"files", files}};
   // Names that are not UTF-8 are replaced rather than refused.
   std::string text = root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -75,6 +77,9 @@ Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
     bundle.manifest_.model = root.at("model").get<std::string>();
     bundle.manifest_.features = root.at("cpu_features").get<std::vector<std::string>>();
     bundle.manifest_.threads = root.at("threads").get<uint32_t>();
+    bundle.manifest_.ranks = root.at("ranks").get<uint32_t>();
+    if (bundle.manifest_.ranks == 0 || bundle.manifest_.ranks > maxRanks)
+      return damaged(fmt::format("it is for {} ranks", bundle.manifest_.ranks));
     for (const auto &[name, file] : root.at("files").items()) {
       if (!isPlainName(name))
         return damaged(fmt::format("it lists '{}', which is no name inside the bundle", name));

@@ -14,7 +14,7 @@
 namespace spillway {
 
 /// The version of the folder's format; another one is refused.
-inline constexpr uint32_t bundleVersion = 1;
+inline constexpr uint32_t bundleVersion = 2;
 
 inline constexpr std::string_view manifestName = "manifest.json";
 inline constexpr std::string_view kernelsName = "kernels.so";
@@ -31,6 +31,8 @@ struct Manifest {
   /// Of the CPU, see runtime/base/CpuFeatures.h.
   std::vector<std::string> features;
   uint32_t threads = 1;
+  /// That run it together.
+  uint32_t ranks = 1;
 };
 
 /// Writes the manifest for the files that lie in `folder`, atomically and as the

@@ -22,14 +22,14 @@ public:
 
   /// Places `bytes` from each rank's `source` at `target + r * bytes` of every
   /// rank, r being the rank they come from. `source` may be the own place in
-  /// `target`. A rank that does not come within the timeout, or has aborted, is a
-  /// machine error with its number.
+  /// `target`. A rank that does not come within the timeout is a machine error with its
+  /// number; one that has aborted gives its error, with its number before it.
   virtual Status allGather(DeviceStream &stream, const std::byte *source, std::byte *target,
                            uint64_t bytes) = 0;
 
-  /// Ends the collectives that other ranks wait in with an error. Any thread may
-  /// call it; what is called after it fails too.
-  virtual void abort() = 0;
+  /// Ends the collectives that other ranks wait in, and all later ones, with `cause`: what
+  /// ended this rank. The first abort of a world counts. Any thread may call it.
+  virtual void abort(const Error &cause) = 0;
 };
 
 /// A world of one rank.

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 namespace spillway {
 
@@ -17,31 +18,48 @@ public:
   void offer(uint32_t rank, const std::byte *source) { sources_[rank] = source; }
   const std::byte *source(uint32_t rank) const { return sources_[rank]; }
 
-  /// Returns when every rank has come as often as this one.
-  Status meet(uint32_t rank) {
+  /// Returns when every rank has offered its source: it may be copied until finish().
+  Status begin(uint32_t rank) {
     std::unique_lock lock(mutex_);
-    uint64_t round = ++arrivals_[rank];
-    changed_.notify_all();
-    auto allCame = [&] { return findMissing(round) == size(); };
-    bool ended = changed_.wait_for(lock, timeout_, [&] { return aborted_ || allCame(); });
-    if (allCame())
-      return {};
-    uint32_t missing = findMissing(round);
-    aborted_ = true;
-    changed_.notify_all();
-    if (ended)
-      return machineError("another rank has aborted while rank {} waited", rank);
-    return machineError("rank {} did not come to a collective within {} ms", missing,
-                        timeout_.count());
+    SPILLWAY_RETURN_IF_ERROR(meet(rank, lock));
+    ++copying_;
+    return {};
   }
 
-  void abort() {
+  /// Returns when no rank copies any more.
+  Status finish(uint32_t rank) {
+    std::unique_lock lock(mutex_);
+    --copying_;
+    return meet(rank, lock);
+  }
+
+  void abort(uint32_t rank, const Error &cause) {
     std::lock_guard lock(mutex_);
-    aborted_ = true;
-    changed_.notify_all();
+    if (!cause_)
+      end(Error(cause).in(fmt::format("rank {}", rank)));
   }
 
 private:
+  /// Returns when every rank has come as often as this one.
+  Status meet(uint32_t rank, std::unique_lock<std::mutex> &lock) {
+    uint64_t round = ++arrivals_[rank];
+    changed_.notify_all();
+    auto allCame = [&] { return findMissing(round) == size(); };
+    if (!changed_.wait_for(lock, timeout_, [&] { return cause_ || allCame(); }))
+      end(machineError("rank {} did not come to a collective within {} ms", findMissing(round),
+                       timeout_.count()));
+    if (!cause_)
+      return {};
+    // Who fails frees its memory, which others may still be copying.
+    changed_.wait(lock, [&] { return copying_ == 0; });
+    return *cause_;
+  }
+
+  void end(Error cause) {
+    cause_ = std::move(cause);
+    changed_.notify_all();
+  }
+
   /// The first rank that has come fewer than `round` times, or size().
   uint32_t findMissing(uint64_t round) const {
     uint32_t rank = 0;
@@ -55,7 +73,10 @@ private:
   std::condition_variable changed_;
   std::vector<const std::byte *> sources_;
   std::vector<uint64_t> arrivals_;
-  bool aborted_ = false;
+  /// Ranks between begin() and finish().
+  uint32_t copying_ = 0;
+  /// What ended the world.
+  std::optional<Error> cause_;
 };
 
 class InProcessCommunicator final : public Communicator {
@@ -70,18 +91,23 @@ public:
                    uint64_t bytes) override {
     world_->offer(rank_, source);
     SPILLWAY_RETURN_IF_ERROR(stream.synchronize());
-    SPILLWAY_RETURN_IF_ERROR(world_->meet(rank_));
+    SPILLWAY_RETURN_IF_ERROR(world_->begin(rank_));
+    Status copied = copyAll(stream, target, bytes);
+    // No one may change its source before all have read it.
+    Status finished = world_->finish(rank_);
+    return copied.ok() ? finished : copied;
+  }
+
+  void abort(const Error &cause) override { world_->abort(rank_, cause); }
+
+private:
+  Status copyAll(DeviceStream &stream, std::byte *target, uint64_t bytes) {
     for (uint32_t other = 0; other < size(); ++other)
       if (world_->source(other) != target + other * bytes)
         SPILLWAY_RETURN_IF_ERROR(stream.copy(target + other * bytes, world_->source(other), bytes));
-    SPILLWAY_RETURN_IF_ERROR(stream.synchronize());
-    // No one may change its source before all have read it.
-    return world_->meet(rank_);
+    return stream.synchronize();
   }
 
-  void abort() override { world_->abort(); }
-
-private:
   std::shared_ptr<World> world_;
   uint32_t rank_;
 };

@@ -13,7 +13,7 @@ public:
     return source == target ? Status() : stream.copy(target, source, bytes);
   }
 
-  void abort() override {}
+  void abort(const Error &) override {}
 };
 } // namespace
 

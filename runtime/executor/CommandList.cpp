@@ -60,7 +60,7 @@ void RunState::fail(Error error) {
   error_ = std::move(error);
   failed_.store(true, std::memory_order_release);
   list_->failEvents();
-  communicator_.abort();
+  communicator_.abort(*error_);
 }
 
 Status RunState::status() const {

@@ -102,11 +102,15 @@ private:
     if (tier >= tierCount)
       return machineError("{} lies in the invalid tier {}", what, tier);
     uint64_t arena = program_.arenaBytes[tier];
-    if (encoded->offset() > arena || encoded->bytes() > arena - encoded->offset())
+    if (encoded->rank_stride() > maxArenaBytes)
+      return machineError("{} lies {} bytes further on each rank", what, encoded->rank_stride());
+    uint64_t shift = rank_ * encoded->rank_stride();
+    if (encoded->offset() > arena || shift > arena - encoded->offset() ||
+        encoded->bytes() > arena - encoded->offset() - shift)
       return machineError("{} has {} bytes at {}, outside the {} arena of {} bytes", what,
-                          encoded->bytes(), encoded->offset(), name(static_cast<Tier>(tier)),
-                          arena);
-    slice = {static_cast<Tier>(tier), encoded->offset(), encoded->bytes()};
+                          encoded->bytes(), encoded->offset() + shift,
+                          name(static_cast<Tier>(tier)), arena);
+    slice = {static_cast<Tier>(tier), encoded->offset() + shift, encoded->bytes()};
     return {};
   }
 

@@ -17,7 +17,7 @@
 namespace spillway {
 
 /// The version of the table's format that this runtime reads and writes.
-inline constexpr uint32_t tableVersion = 1;
+inline constexpr uint32_t tableVersion = 2;
 
 /// Memories of a process; NVMe is reached through states. See table.fbs.
 enum class Tier : uint8_t { device = 0, host = 1 };

@@ -9,6 +9,10 @@ namespace spillway {
 Result<std::unique_ptr<Session>> Session::open(const std::filesystem::path &folder,
                                                const SessionOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(Bundle bundle, Bundle::open(folder));
+  return open(std::move(bundle), options);
+}
+
+Result<std::unique_ptr<Session>> Session::open(Bundle bundle, const SessionOptions &options) {
   SPILLWAY_RETURN_IF_ERROR(bundle.requireProcessor());
   std::unique_ptr<Session> session(new Session(std::move(bundle)));
   SPILLWAY_RETURN_IF_ERROR(session->initialise(options));
@@ -17,7 +21,10 @@ Result<std::unique_ptr<Session>> Session::open(const std::filesystem::path &fold
 
 Status Session::initialise(const SessionOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(store_, Store::parse(bundle_.storeIndex(), bundle_.folder()));
-  SPILLWAY_ASSIGN_OR_RETURN(program_, Program::parse(bundle_.table(), store_));
+  self_ = createSelfCommunicator();
+  Communicator &communicator = options.communicator ? *options.communicator : *self_;
+  SPILLWAY_ASSIGN_OR_RETURN(program_,
+                            Program::parse(bundle_.table(), store_, communicator.rank()));
   unsigned threads =
       options.threads.value_or(std::min<unsigned>(program_.threads, availableProcessors()));
   if (threads == 0 || threads > program_.threads)
@@ -36,9 +43,8 @@ Status Session::initialise(const SessionOptions &options) {
     engine_ = std::make_unique<io::FailingEngine>(std::move(engine_), *options.fault);
   SPILLWAY_ASSIGN_OR_RETURN(team_, ThreadTeam::create(threads));
   device_ = createCpuDevice(*team_);
-  communicator_ = createSelfCommunicator();
   SPILLWAY_ASSIGN_OR_RETURN(executor_,
-                            Executor::create({program_, store_, *device_, *communicator_, *engine_,
+                            Executor::create({program_, store_, *device_, communicator, *engine_,
                                               kernels_ ? std::span(kernels_->functions())
                                                        : std::span<const KernelFunction>()}));
   return {};

@@ -26,6 +26,8 @@ struct SessionOptions {
   std::optional<io::Fault> fault;
   /// Runs everything but the kernels.
   bool replay = false;
+  /// The rank that the session is; outlives it. By default the only one of a world.
+  Communicator *communicator = nullptr;
 };
 
 /// Owns everything that a program runs on. Used by one thread at a time.
@@ -34,6 +36,7 @@ public:
   /// Checks the bundle, loads its kernels and allocates its arenas; reads no state.
   static Result<std::unique_ptr<Session>> open(const std::filesystem::path &bundle,
                                                const SessionOptions &options);
+  static Result<std::unique_ptr<Session>> open(Bundle bundle, const SessionOptions &options);
 
   const Bundle &bundle() const { return bundle_; }
   const Store &store() const { return store_; }
@@ -57,7 +60,7 @@ private:
   std::unique_ptr<io::Engine> engine_;
   std::unique_ptr<ThreadTeam> team_;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Communicator> self_;
   /// Last, so that it goes before what it runs on.
   std::unique_ptr<Executor> executor_;
 };

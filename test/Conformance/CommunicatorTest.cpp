@@ -86,18 +86,25 @@ TEST(InProcessCommunicator, aRankThatDoesNotComeIsNamed) {
     Status status = communicator.allGather(stream, &source, target, 1);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().kind, ErrorKind::machine);
+    EXPECT_NE(status.error().message.find("rank 1 did not come"), std::string::npos)
+        << status.error().message;
   });
 }
 
-TEST(InProcessCommunicator, abortEndsTheWaitOfOthers) {
-  Ranks ranks = createInProcessCommunicators(2);
+TEST(InProcessCommunicator, anAbortEndsTheWaitOfOthersWithItsCause) {
+  Ranks ranks = createInProcessCommunicators(3);
   forEachRank(ranks, [&](Communicator &communicator, DeviceStream &stream) {
     if (communicator.rank() == 1)
-      return communicator.abort();
-    std::byte source{}, target[2];
-    Status status = communicator.allGather(stream, &source, target, 1);
-    ASSERT_FALSE(status.ok());
-    EXPECT_NE(status.error().message.find("aborted"), std::string::npos);
+      return communicator.abort(userError("h.0.w: no such row"));
+    std::byte source{}, target[3];
+    for (int call = 0; call < 2; ++call) {
+      Status status = communicator.allGather(stream, &source, target, 1);
+      ASSERT_FALSE(status.ok());
+      EXPECT_EQ(status.error().kind, ErrorKind::user);
+      EXPECT_EQ(status.error().message, "rank 1: h.0.w: no such row");
+      // Only the first abort counts.
+      communicator.abort(status.error());
+    }
   });
 }
 

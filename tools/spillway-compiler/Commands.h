@@ -20,7 +20,7 @@ struct CompileFlags {
   std::vector<std::string> tiles;
   /// Of those that make one bundle.
   std::string report;
-  unsigned threads = 0;
+  unsigned threads = 0, ranks = 1;
   bool linkWeights = false;
 };
 

@@ -45,6 +45,11 @@ void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
                      "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights");
   command.add_option("--threads", flags.threads,
                      "Threads that compute (default: all processors)");
+  command
+      .add_option("--ranks", flags.ranks,
+                  "Ranks that share the weights: each reads its part, has the memory given, and "
+                  "computes on all")
+      ->check(CLI::Range(1, 1 << 16));
   command.add_option("--machine", flags.machine, "Machine to plan for, a JSON file");
 }
 
@@ -71,6 +76,7 @@ Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   options.linkWeights = flags.linkWeights;
   options.plan.tiles = flags.tiles;
   options.plan.report = flags.report;
+  options.plan.ranks = flags.ranks;
   options.plan.threads = flags.threads ? flags.threads : defaultThreads();
   // More than any machine has: everything stays resident.
   options.plan.memory = uint64_t(1) << 46;

@@ -8,7 +8,7 @@
 
 #include "runtime/base/SmallFloat.h"
 #include "runtime/io/TensorProto.h"
-#include "runtime/session/Session.h"
+#include "runtime/session/InProcessJob.h"
 
 #include <CLI/CLI.hpp>
 
@@ -194,24 +194,30 @@ private:
                        const Files &outputs) {
     SessionOptions options;
     options.engine = *io::engineKindFromName(flags.engine);
-    SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::open(bundle, options));
-    const Program &program = session->program();
+    SPILLWAY_ASSIGN_OR_RETURN(InProcessJob job, InProcessJob::open(bundle, options));
+    return job.run([&](Session &session, uint32_t) {
+      return runAndCompare(session, inputs, outputs);
+    });
+  }
+
+  Status runAndCompare(Session &session, const Files &inputs, const Files &outputs) {
+    const Program &program = session.program();
     for (auto [binding, tensor] : llvm::zip_equal(program.inputs, inputs)) {
       if (binding.dataType != tensor.type || binding.shape != tensor.shape)
         return userError("input '{}' is {}{}, its data {}{}", binding.name, name(binding.dataType),
                          shapeText(binding.shape), name(tensor.type), shapeText(tensor.shape));
-      std::span<std::byte> bytes = session->bytes(binding);
+      std::span<std::byte> bytes = session.bytes(binding);
       if (!bytes.empty())
         std::memcpy(bytes.data(), tensor.bytes.data(), bytes.size());
     }
-    SPILLWAY_RETURN_IF_ERROR(session->executor().runPrologue());
-    SPILLWAY_RETURN_IF_ERROR(session->executor().runStep());
+    SPILLWAY_RETURN_IF_ERROR(session.executor().runPrologue());
+    SPILLWAY_RETURN_IF_ERROR(session.executor().runStep());
     if (program.outputs.size() != outputs.size())
       return userError("the model has {} outputs, the data set {}", program.outputs.size(),
                        outputs.size());
     for (auto [binding, tensor] : llvm::zip_equal(program.outputs, outputs))
       SPILLWAY_RETURN_IF_ERROR(
-          compare(binding, session->bytes(binding), tensor, flags.atol, flags.rtol));
+          compare(binding, session.bytes(binding), tensor, flags.atol, flags.rtol));
     return {};
   }
 

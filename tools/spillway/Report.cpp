@@ -44,7 +44,8 @@ Status writeTrace(const std::filesystem::path &path, Session &session) {
   return writeFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
-Status writeStats(const std::filesystem::path &path, Session &session, const StepTimes &steps) {
+Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps) {
+  Session &session = job.session(0);
   const Program &program = session.program();
   io::Counters counters = session.engine().counters();
   uint64_t plannedPrologue = plannedReadBytes(program.prologue);
@@ -52,11 +53,19 @@ Status writeStats(const std::filesystem::path &path, Session &session, const Ste
   nlohmann::json arenas = nlohmann::json::object();
   for (size_t tier = 0; tier < tierCount; ++tier)
     arenas[std::string(name(static_cast<Tier>(tier)))] = program.arenaBytes[tier];
+  nlohmann::json ranks = nlohmann::json::array();
+  for (uint32_t rank = 0; rank < job.size(); ++rank) {
+    const Program &own = job.session(rank).program();
+    ranks.push_back({{"planned_read_bytes_prologue", plannedReadBytes(own.prologue)},
+                     {"planned_read_bytes_step", plannedReadBytes(own.step)},
+                     {"read_bytes", job.session(rank).engine().counters().readBytes}});
+  }
   auto rate = [](uint64_t amount, uint64_t over) {
     return over == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(over);
   };
   nlohmann::json root = {
       {"steps", steps.size()},
+      {"ranks", ranks},
       {"threads", session.threads()},
       {"engine", session.engine().name()},
       {"prologue_ms", milliseconds(session.executor().lastPrologue().wallNs)},

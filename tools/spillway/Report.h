@@ -3,7 +3,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/executor/Recorder.h"
-#include "runtime/session/Session.h"
+#include "runtime/session/InProcessJob.h"
 
 #include <filesystem>
 #include <vector>
@@ -16,8 +16,9 @@ using StepTimes = std::vector<RunTimes>;
 /// The prologue and the last step as a Chrome trace.
 Status writeTrace(const std::filesystem::path &path, Session &session);
 
-/// Times in ms, bandwidths in GB/s (10^9), sizes in bytes.
-Status writeStats(const std::filesystem::path &path, Session &session, const StepTimes &steps);
+/// Times in ms, bandwidths in GB/s (10^9), sizes in bytes: of rank 0, with what each rank read, and
+/// the memory of the whole process.
+Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps);
 
 /// The most memory that this process has had resident (VmHWM), in bytes; 0 where
 /// the kernel does not say.

@@ -2,7 +2,7 @@
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
 #include "runtime/io/Npy.h"
-#include "runtime/session/Session.h"
+#include "runtime/session/InProcessJob.h"
 #include "tools/spillway/Commands.h"
 #include "tools/spillway/Report.h"
 #include "tools/spillway/Summary.h"
@@ -99,31 +99,39 @@ Result<SessionOptions> makeSessionOptions(const RunOptions &options) {
   return session;
 }
 
+/// All ranks run on the same inputs; rank 0 delivers the outputs, which those of the
+/// others equal.
 class Run {
 public:
-  Run(const RunOptions &options, Session &session) : options_(options), session_(session) {}
+  Run(const RunOptions &options, InProcessJob &job) : options_(options), job_(job) {}
 
   Status run() {
     SPILLWAY_RETURN_IF_ERROR(prepareInputs());
     SPILLWAY_RETURN_IF_ERROR(prepareOutputs());
-    Executor &executor = session_.executor();
-    SPILLWAY_RETURN_IF_ERROR(executor.runPrologue());
     StepTimes steps;
-    for (unsigned round = 0; round < options_.repeat; ++round) {
-      SPILLWAY_RETURN_IF_ERROR(loadInputs());
-      SPILLWAY_RETURN_IF_ERROR(executor.runStep());
-      steps.push_back(executor.lastStep());
-    }
-    for (const Binding &output : session_.program().outputs)
+    SPILLWAY_RETURN_IF_ERROR(
+        job_.run([&](Session &session, uint32_t rank) -> Status {
+          SPILLWAY_RETURN_IF_ERROR(session.executor().runPrologue());
+          for (unsigned round = 0; round < options_.repeat; ++round) {
+            SPILLWAY_RETURN_IF_ERROR(loadInputs(session));
+            SPILLWAY_RETURN_IF_ERROR(session.executor().runStep());
+            if (rank == 0)
+              steps.push_back(session.executor().lastStep());
+          }
+          return {};
+        }));
+    for (const Binding &output : program().outputs)
       SPILLWAY_RETURN_IF_ERROR(deliver(output));
     if (!options_.trace.empty())
-      SPILLWAY_RETURN_IF_ERROR(writeTrace(options_.trace, session_));
+      SPILLWAY_RETURN_IF_ERROR(writeTrace(options_.trace, job_.session(0)));
     if (!options_.stats.empty())
-      SPILLWAY_RETURN_IF_ERROR(writeStats(options_.stats, session_, steps));
+      SPILLWAY_RETURN_IF_ERROR(writeStats(options_.stats, job_, steps));
     return {};
   }
 
 private:
+  const Program &program() { return job_.session(0).program(); }
+
   struct Input {
     const Binding *binding;
     std::filesystem::path file;
@@ -131,7 +139,7 @@ private:
   };
 
   Status prepareInputs() {
-    const std::vector<Binding> &bindings = session_.program().inputs;
+    const std::vector<Binding> &bindings = program().inputs;
     SPILLWAY_ASSIGN_OR_RETURN(auto files, parseFiles(options_.inputs, "input", bindings));
     std::vector<std::string> missing;
     for (const Binding &binding : bindings) {
@@ -161,9 +169,9 @@ private:
   /// Refuses what cannot be written before anything is computed.
   Status prepareOutputs() {
     SPILLWAY_ASSIGN_OR_RETURN(outputs_,
-                              parseFiles(options_.outputs, "output", session_.program().outputs));
+                              parseFiles(options_.outputs, "output", program().outputs));
     std::map<std::filesystem::path, uint64_t> bytesByFolder;
-    for (const Binding &binding : session_.program().outputs)
+    for (const Binding &binding : program().outputs)
       if (auto found = outputs_.find(binding.name); found != outputs_.end())
         bytesByFolder[folderOf(found->second)] += binding.slice.bytes + blockBytes;
     for (const auto &[folder, bytes] : bytesByFolder)
@@ -176,16 +184,16 @@ private:
   }
 
   /// Straight from the files into the arena; a step may have overwritten them.
-  Status loadInputs() {
+  Status loadInputs(Session &session) const {
     for (const Input &input : inputs_)
-      if (Status status = readNpyData(input.file, input.header, session_.bytes(*input.binding));
+      if (Status status = readNpyData(input.file, input.header, session.bytes(*input.binding));
           !status.ok())
         return std::move(status).error().in(fmt::format("input '{}'", input.binding->name));
     return {};
   }
 
   Status deliver(const Binding &output) {
-    std::span<const std::byte> bytes = session_.bytes(output);
+    std::span<const std::byte> bytes = job_.session(0).bytes(output);
     auto found = outputs_.find(output.name);
     if (found == outputs_.end()) {
       if (outputs_.empty())
@@ -211,20 +219,20 @@ private:
   }
 
   const RunOptions &options_;
-  Session &session_;
+  InProcessJob &job_;
   std::vector<Input> inputs_;
   std::map<std::string, std::filesystem::path> outputs_;
 };
 
 Status runBundle(const RunOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(SessionOptions sessionOptions, makeSessionOptions(options));
-  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                            Session::open(options.bundle, sessionOptions));
-  Status status = Run(options, *session).run();
-  // Taking a session down waits for its transfers. After an error they may never end: they end
-  // with the process, once the user has been told.
+  SPILLWAY_ASSIGN_OR_RETURN(InProcessJob job,
+                            InProcessJob::open(options.bundle, sessionOptions));
+  Status status = Run(options, job).run();
+  // Taking a job down waits for its transfers. After an error they may never end: they end with
+  // the process, once the user has been told.
   if (!status.ok())
-    [[maybe_unused]] static Session *const abandoned = session.release();
+    [[maybe_unused]] static auto *const abandoned = new InProcessJob(std::move(job));
   return status;
 }
 } // namespace

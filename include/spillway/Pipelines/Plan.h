@@ -24,6 +24,8 @@ struct PlanOptions {
   /// A plan of three tiers: device, host and NVMe.
   std::optional<Tiers> tiers;
   int64_t threads = 1;
+  /// Ranks that share the states; `memory` and `tiers` are what each has.
+  int64_t ranks = 1;
   /// REGEX=UNITS over ONNX names: tiles of these states.
   std::vector<std::string> tiles;
   plan::Machine machine;
@@ -39,7 +41,7 @@ struct PlannedProgram {
   plan::Simulation simulation;
 };
 
-/// Passes from the form *kernels* to an rt.program: plan, tile, schedule, convert.
+/// Passes from the form *kernels* to an rt.program: partition, plan, tile, schedule, convert.
 void buildPlanPipeline(mlir::OpPassManager &passes, const PlanOptions &options);
 
 /// Encodes a module's rt.program and replays it. A table that the simulator cannot

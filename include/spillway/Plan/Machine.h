@@ -11,7 +11,7 @@
 
 namespace spillway::plan {
 
-/// A stream that moves bytes.
+/// A stream that moves bytes. An all-gather counts what it leaves on each rank.
 struct Channel {
   double bytesPerSecond = 0;
   /// From the start of a transfer to its first byte.

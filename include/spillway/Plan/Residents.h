@@ -1,4 +1,4 @@
-// Where the tiles lie that stay in a tier.
+// Where the tiles, or a rank's parts of them, lie that stay in a tier.
 #pragma once
 
 #include "dialects/Zero/Zero.h"
@@ -7,7 +7,7 @@
 
 namespace spillway::plan {
 
-/// Tiles of one state that follow each other and stay.
+/// Tiles of one state that follow each other and stay whole, or a rank's part of one.
 struct ResidentRun {
   zero::StateOp state;
   /// Tiles [firstTile, lastTile).
@@ -17,24 +17,31 @@ struct ResidentRun {
   uint64_t offset = 0;
   /// Whole blocks of 4096.
   uint64_t bytes = 0;
+  /// In the state, from a rank's part to the next one's; 0 where tiles are whole.
+  uint64_t rankStride = 0;
 };
 
-/// Byte offset of a tile in its state, and its bytes in whole blocks of 4096.
-std::pair<uint64_t, uint64_t> tileExtent(zero::StateOp state, int64_t tile);
+/// Byte offset of a tile in its state, and its bytes in whole blocks of 4096; of the
+/// whole state where there is no tile.
+std::pair<uint64_t, uint64_t> tileExtent(zero::StateOp state, std::optional<int64_t> tile);
+/// Bytes of a rank's part of a tile: whole blocks. The state is partitioned.
+uint64_t partExtent(zero::StateOp state, int64_t tile);
+/// Bytes of the parts of all ranks, in which the tile lies as it is gathered.
+uint64_t gatheredExtent(zero::StateOp state, int64_t tile);
 /// Bytes of all tiles in whole blocks of 4096.
 uint64_t stateExtent(zero::StateOp state);
 
 /// Packs the tiles at home in `tier`, in the order of the states in the module,
-/// from offset 0 on.
+/// from offset 0 on: whole in the tier that kernels compute on, elsewhere a rank's
+/// parts of those that are partitioned.
 class Residents {
 public:
-  Residents(mlir::ModuleOp module, zero::Tier tier);
+  Residents(mlir::ModuleOp module, zero::Tier tier, zero::Tier computeTier);
 
   const std::vector<ResidentRun> &runs() const { return runs_; }
   uint64_t bytes() const { return bytes_; }
   /// The tile must be at home in the tier.
   uint64_t offsetOf(zero::StateOp state, int64_t tile) const;
-  bool isWhollyResident(zero::StateOp state) const;
 
 private:
   std::vector<ResidentRun> runs_;

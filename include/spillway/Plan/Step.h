@@ -16,7 +16,7 @@ struct StepState {
   /// Panels or rows, and what one takes.
   uint64_t units = 0;
   uint64_t unitBytes = 0;
-  /// Units of the smallest tile.
+  /// Units of the smallest piece of a file.
   uint64_t chunkUnits = 1;
   /// Whether calls may take it tile by tile.
   bool tileable = false;
@@ -24,10 +24,20 @@ struct StepState {
   uint32_t group = 0;
   /// Units of a tile where the user has decided; 0 where not.
   uint64_t fixedTileUnits = 0;
+  /// Ranks that each tile is split over.
+  uint64_t ranks = 1;
 
+  /// Units of the smallest tile: a chunk for each rank.
+  uint64_t tileGrain() const { return chunkUnits * ranks; }
   /// In whole blocks of 4096.
   uint64_t extent(uint64_t beginUnit, uint64_t endUnit) const;
   uint64_t extent() const { return extent(0, units); }
+  /// What a rank reads of a tile that it does not hold whole.
+  uint64_t partExtent(uint64_t beginUnit, uint64_t endUnit) const;
+  /// What the parts of all ranks take together.
+  uint64_t gatheredExtent(uint64_t beginUnit, uint64_t endUnit) const {
+    return ranks * partExtent(beginUnit, endUnit);
+  }
 };
 
 /// A call of a kernel, or a look-up.

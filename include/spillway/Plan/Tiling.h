@@ -34,12 +34,12 @@ private:
   llvm::EquivalenceClasses<mlir::Operation *> groups_;
 };
 
-/// The units of the largest tile of at most `maxBytes` (at least one chunk),
+/// The units of the largest tile of at most `maxBytes` (at least one chunk a rank),
 /// evened out so that tiles differ little.
 int64_t tileUnitsFor(zero::StateOp state, uint64_t maxBytes);
 
 /// Sets `tile` on tileable states by rules REGEX=UNITS over ONNX names (the whole name); the
-/// first that matches counts, and tiles are rounded up to whole chunks. Diagnoses
+/// first that matches counts, and tiles are rounded up to whole chunks of every rank. Diagnoses
 /// malformed rules, and ones that no tileable state matches.
 mlir::LogicalResult applyTileRules(mlir::ModuleOp module, Tileability &tileability,
                                    llvm::ArrayRef<std::string> rules);

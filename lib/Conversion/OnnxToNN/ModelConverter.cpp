@@ -201,8 +201,8 @@ FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer
   }
   state = zero::StateOp::create(
       stateBuilder, initializer.getLoc(), ("w." + initializer.getSymName()).str(),
-      initializer.getName(), nnType, zero::Role::parameter, nn::PanelsAttr(), IntegerAttr(),
-      ArrayAttr(), IntegerAttr(), source);
+      initializer.getName(), nnType, zero::Role::parameter, nn::PanelsAttr(),
+      /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), source);
   return state;
 }
 

@@ -52,7 +52,7 @@ private:
 
   static table::Slice slice(Value buffer) {
     auto op = cast<rt::BufferOp>(buffer.getDefiningOp());
-    return {tier(op.getTier()), op.getOffset(), op.getBytes()};
+    return {tier(op.getTier()), op.getOffset(), op.getBytes(), op.getRankStride()};
   }
 
   static uint8_t dataType(StringRef name) {

@@ -67,8 +67,8 @@ private:
 /// The one call that takes what a handle holds.
 Operation *consumerOf(Value handle) {
   for (Operation *user : handle.getUsers()) {
-    if (auto move = dyn_cast<zero::MoveOp>(user))
-      return consumerOf(move.getHandle());
+    if (isa<zero::MoveOp, zero::GatherOp>(user))
+      return consumerOf(user->getResult(0));
     auto view = dyn_cast<zero::ViewOp>(user);
     Value value = view ? view.getResult() : Value();
     while (value && value.hasOneUse() && isa<nn::ReshapeOp>(*value.user_begin()))
@@ -81,16 +81,17 @@ Operation *consumerOf(Value handle) {
 
 class ProgramBuilder {
 public:
-  ProgramBuilder(func::FuncOp function, ArrayAttr arenas, int64_t threads,
+  ProgramBuilder(func::FuncOp function, ArrayAttr arenas, int64_t threads, int64_t ranks,
                  plan::Activations activations)
       : function_(function), module_(function->getParentOfType<ModuleOp>()), threads_(threads),
-        activations_(std::move(activations)), builder_(function.getContext()) {
+        ranks_(ranks), activations_(std::move(activations)), builder_(function.getContext()) {
+    auto computeTier = cast<zero::ArenaAttr>(arenas[0]).getTier();
     for (auto arena : arenas.getAsRange<zero::ArenaAttr>())
-      tiers_.push_back(std::make_unique<TierState>(arena, module_));
+      tiers_.push_back(std::make_unique<TierState>(arena, module_, computeTier));
   }
 
   LogicalResult build() {
-    if (failed(layArenas()))
+    if (failed(checkRanks()) || failed(layArenas()))
       return failure();
     createProgram();
     if (failed(emitPrologue()))
@@ -106,8 +107,8 @@ public:
 
 private:
   struct TierState {
-    TierState(zero::ArenaAttr arena, ModuleOp module)
-        : arena(arena), residents(module, arena.getTier()) {}
+    TierState(zero::ArenaAttr arena, ModuleOp module, zero::Tier computeTier)
+        : arena(arena), residents(module, arena.getTier(), computeTier) {}
     zero::ArenaAttr arena;
     plan::Residents residents;
     uint64_t activationBase = 0;
@@ -119,6 +120,13 @@ private:
     return *llvm::find_if(tiers_, [&](auto &t) { return t->arena.getTier() == which; })->get();
   }
   TierState &compute() { return *tiers_.front(); }
+
+  LogicalResult checkRanks() {
+    for (auto state : module_.getOps<zero::StateOp>())
+      if (auto ranks = state.getPartition(); ranks && static_cast<int64_t>(*ranks) != ranks_)
+        return state.emitError("is split over ") << *ranks << " ranks of " << ranks_;
+    return success();
+  }
 
   LogicalResult layArenas() {
     constexpr uint64_t block = 4096;
@@ -142,7 +150,7 @@ private:
     OpBuilder::InsertionGuard guard(builder_);
     builder_.setInsertionPoint(function_);
     Location loc = function_.getLoc();
-    program_ = rt::ProgramOp::create(builder_, loc, function_.getSymName(), /*ranks=*/1, threads_);
+    program_ = rt::ProgramOp::create(builder_, loc, function_.getSymName(), ranks_, threads_);
     places_ = OpBuilder::atBlockBegin(&program_.getBody().emplaceBlock());
     for (auto &t : tiers_)
       rt::ArenaOp::create(places_, loc, t->arena.getTier(), t->bytes);
@@ -170,8 +178,10 @@ private:
                  places_.getDenseI64ArrayAttr(cast<RankedTensorType>(value.getType()).getShape()));
   }
 
-  Value buffer(StringRef label, zero::Tier tier, uint64_t offset, uint64_t bytes) {
-    return rt::BufferOp::create(places_, function_.getLoc(), bufferType_, label, tier, offset, bytes);
+  Value buffer(StringRef label, zero::Tier tier, uint64_t offset, uint64_t bytes,
+               uint64_t rankStride = 0) {
+    return rt::BufferOp::create(places_, function_.getLoc(), bufferType_, label, tier, offset, bytes,
+                                rankStride);
   }
 
   Value activation(Value value) {
@@ -206,7 +216,7 @@ private:
     for (auto &t : tiers_)
       for (plan::ResidentRun run : t->residents.runs()) {
         Value target = buffer(run.state.getName(), t->arena.getTier(), run.offset, run.bytes);
-        if (run.lastTile - run.firstTile == run.state.getTileCount())
+        if (run.lastTile - run.firstTile == run.state.getTileCount() && !run.rankStride)
           wholeStates_[run.state] = target;
         if (run.bytes == 0)
           continue;
@@ -215,11 +225,40 @@ private:
             return failure();
           continue;
         }
-        zero::StateOp state = run.state;
-        rt::ReadOp::create(builder_, run.state.getLoc(), eventType_, state.getSymName(), run.stateOffset,
-                           target, /*rank_stride=*/0, ValueRange(), state.getNameAttr());
+        if (run.state.getPartition() && !run.rankStride)
+          loadByParts(run, t->arena.getTier());
+        else
+          emitRead(run.state.getLoc(), run.state, run.stateOffset, target, run.rankStride);
       }
     return success();
+  }
+
+  Value emitRead(Location loc, zero::StateOp state, uint64_t offset, Value target,
+                 uint64_t rankStride, ValueRange after = {}) {
+    return rt::ReadOp::create(builder_, loc, eventType_, state.getSymName(), offset, target,
+                              rankStride, after, state.getNameAttr());
+  }
+
+  Value emitGather(Location loc, zero::StateOp state, Value part, Value whole, Value after) {
+    return rt::AllGatherOp::create(builder_, loc, eventType_, part, whole, after,
+                                   state.getNameAttr());
+  }
+
+  /// Brings in a run that every rank keeps: each reads a part of it, and they are gathered in
+  /// place. What is less than a chunk for each, all read.
+  void loadByParts(plan::ResidentRun run, zero::Tier tier) {
+    Location loc = run.state.getLoc();
+    StringRef name = run.state.getName();
+    uint64_t chunk = run.state.getChunkUnits() * run.state.getUnitBytes();
+    uint64_t partBytes = run.bytes / chunk / ranks_ * chunk, gathered = ranks_ * partBytes;
+    if (partBytes) {
+      Value own = buffer(name, tier, run.offset, partBytes, partBytes);
+      Value read = emitRead(loc, run.state, run.stateOffset, own, partBytes);
+      emitGather(loc, run.state, own, buffer(name, tier, run.offset, gathered), read);
+    }
+    if (gathered < run.bytes)
+      emitRead(loc, run.state, run.stateOffset + gathered,
+               buffer(name, tier, run.offset + gathered, run.bytes - gathered), /*rankStride=*/0);
   }
 
   /// Brings a run into device memory by pieces that alternate between the halves
@@ -242,9 +281,8 @@ private:
       SmallVector<Value> after;
       if (loads_ >= 2)
         after.push_back(loadEnds_[loads_ % 2]);
-      Value read = rt::ReadOp::create(builder_, state.getLoc(), eventType_, state.getSymName(),
-                                      run.stateOffset + done, staged, 0, after,
-                                      state.getNameAttr());
+      Value read =
+          emitRead(state.getLoc(), state, run.stateOffset + done, staged, /*rankStride=*/0, after);
       loadEnds_[loads_ % 2] =
           rt::CopyOp::create(builder_, state.getLoc(), eventType_, staged, target, rt::Stream::copy_up, read,
                              state.getNameAttr());
@@ -261,32 +299,39 @@ private:
     for (Operation &op : function_.getBody().front())
       if (isa<zero::FetchOp, zero::MoveOp>(op) && isStaged(op))
         tier(cast<zero::HandleType>(op.getResult(0).getType()).getTier())
-            .staging->announce(consumerOf(op.getResult(0)), bytesOf(op.getResult(0)));
+            .staging->announce(consumerOf(op.getResult(0)), stagedBytes(op.getResult(0)));
   }
 
   zero::StateOp stateOf(zero::FetchOp fetch) {
     return symbols_.lookupNearestSymbolFrom<zero::StateOp>(module_, fetch.getStateAttr());
   }
-  static zero::FetchOp fetchOf(Value handle) {
-    while (auto move = handle.getDefiningOp<zero::MoveOp>())
-      handle = move.getSource();
-    return handle.getDefiningOp<zero::FetchOp>();
-  }
   bool isStaged(Operation &op) {
     auto fetch = dyn_cast<zero::FetchOp>(op);
     return !fetch || stateOf(fetch).getTileHome(fetch.getTile().value_or(0)) == zero::Tier::nvme;
   }
+  /// Byte offset in the state of what rank 0 fetches, and the bytes that each does.
   std::pair<uint64_t, uint64_t> extentOf(zero::FetchOp fetch) {
     zero::StateOp state = stateOf(fetch);
-    return fetch.getTile() ? plan::tileExtent(state, *fetch.getTile())
-                           : std::pair<uint64_t, uint64_t>(0, plan::stateExtent(state));
+    auto [offset, bytes] = plan::tileExtent(state, fetch.getTile());
+    return {offset, fetch.getPart() ? plan::partExtent(state, fetch.getTile().value_or(0)) : bytes};
   }
-  uint64_t bytesOf(Value handle) { return extentOf(fetchOf(handle)).second; }
+  /// What a handle that is fetched or moved takes of its tier's staging.
+  uint64_t stagedBytes(Value handle) {
+    zero::FetchOp fetch = zero::fetchOf(handle);
+    return isGatheredIn(handle) ? plan::gatheredExtent(stateOf(fetch), fetch.getTile().value_or(0))
+                                : extentOf(fetch).second;
+  }
+  /// Whether a handle is a part that lies in its own place of what is gathered.
+  bool isGatheredIn(Value handle) {
+    return zero::fetchOf(handle).getPart() && cast<zero::HandleType>(handle.getType()).getTier() ==
+                                                  compute().arena.getTier();
+  }
 
   LogicalResult convert(Operation &op) {
     return TypeSwitch<Operation *, LogicalResult>(&op)
         .Case([&](zero::FetchOp fetch) { return convertFetch(fetch); })
         .Case([&](zero::MoveOp move) { return convertMove(move); })
+        .Case([&](zero::GatherOp gather) { return convertGather(gather); })
         .Case([&](zero::LookupOp lookup) { return convertLookup(lookup); })
         .Case([&](nn::CallOp call) { return convertCall(call); })
         .Case([&](zero::UseOp use) {
@@ -300,6 +345,10 @@ private:
     auto [stateOffset, bytes] = extentOf(fetch);
     TierState &target = tier(fetch.getTo());
     if (!isStaged(*fetch)) {
+      bool isWhole = &target == &compute();
+      if (state.getPartition() && fetch.getPart() == isWhole)
+        return fetch.emitOpError(isWhole ? "takes a part of what is whole there"
+                                         : "takes the whole of what is there by parts");
       int64_t tile = fetch.getTile().value_or(0);
       Value &made = residentBuffers_[{state, fetch.getTile() ? tile : -1}];
       if (!made)
@@ -310,20 +359,21 @@ private:
     FailureOr<Value> place = takeStaging(target, fetch, state.getName(), bytes);
     if (failed(place))
       return failure();
-    Value read = rt::ReadOp::create(builder_, fetch.getLoc(), eventType_, state.getSymName(), stateOffset,
-                                    *place, /*rank_stride=*/0, stagingFree_, state.getNameAttr());
+    Value read = emitRead(fetch.getLoc(), state, stateOffset, *place, fetch.getPart() ? bytes : 0,
+                          stagingFree_);
     handlePlaces_[fetch] = {*place, read};
     return success();
   }
 
-  /// A buffer for a handle; leaves in stagingFree_ what must have ended before it
+  /// A buffer of `bytes` for a handle; leaves in stagingFree_ what must have ended before it
   /// is written.
   FailureOr<Value> takeStaging(TierState &target, Operation *handle, StringRef label,
                                uint64_t bytes) {
     Operation *consumer = consumerOf(handle->getResult(0));
     if (!consumer)
       return handle->emitOpError("is taken for no call");
-    FailureOr<Staging::Spot> spot = target.staging->take(handle, consumer, bytes);
+    FailureOr<Staging::Spot> spot =
+        target.staging->take(handle, consumer, stagedBytes(handle->getResult(0)));
     if (failed(spot))
       return failure();
     stagingFree_.clear();
@@ -335,15 +385,16 @@ private:
         return handle->emitOpError("comes before what lies in its place has been released");
       stagingFree_.push_back(end->second);
     }
-    return buffer(label, target.arena.getTier(), spot->offset, bytes);
+    return buffer(label, target.arena.getTier(), spot->offset, bytes,
+                  isGatheredIn(handle->getResult(0)) ? bytes : 0);
   }
 
   LogicalResult convertMove(zero::MoveOp move) {
-    zero::FetchOp fetch = fetchOf(move.getHandle());
+    zero::FetchOp fetch = zero::fetchOf(move.getHandle());
     zero::StateOp state = stateOf(fetch);
     Place source = handlePlaces_[move.getSource().getDefiningOp()];
     TierState &target = tier(move.getTo());
-    FailureOr<Value> place = takeStaging(target, move, state.getName(), bytesOf(move.getHandle()));
+    FailureOr<Value> place = takeStaging(target, move, state.getName(), extentOf(fetch).second);
     if (failed(place))
       return failure();
     if (source.ready)
@@ -352,6 +403,19 @@ private:
                                    rt::Stream::copy_up, stagingFree_, state.getNameAttr());
     handlePlaces_[move] = {*place, end};
     moveEnds_[consumerOf(move.getHandle())] = end;
+    return success();
+  }
+
+  /// In place: the part lies where it belongs in the whole.
+  LogicalResult convertGather(zero::GatherOp gather) {
+    if (!isGatheredIn(gather.getSource()))
+      return gather.emitOpError("gathers in another tier than kernels compute on");
+    zero::StateOp state = stateOf(zero::fetchOf(gather.getSource()));
+    Place source = handlePlaces_[gather.getSource().getDefiningOp()];
+    auto own = cast<rt::BufferOp>(source.buffer.getDefiningOp());
+    Value whole = buffer(state.getName(), own.getTier(), own.getOffset(), ranks_ * own.getBytes());
+    Value end = emitGather(gather.getLoc(), state, source.buffer, whole, source.ready);
+    handlePlaces_[gather] = {whole, end};
     return success();
   }
 
@@ -426,7 +490,7 @@ private:
   /// The first unit of the state that a kernel's operand holds.
   int64_t originOf(Value operand) {
     auto view = plan::sourceOf(operand).getDefiningOp<zero::ViewOp>();
-    zero::FetchOp fetch = view ? fetchOf(view.getHandle()) : zero::FetchOp();
+    zero::FetchOp fetch = view ? zero::fetchOf(view.getHandle()) : zero::FetchOp();
     return fetch && fetch.getTile() ? stateOf(fetch).getTileUnits(*fetch.getTile()).first : 0;
   }
 
@@ -437,7 +501,7 @@ private:
 
   func::FuncOp function_;
   ModuleOp module_;
-  int64_t threads_;
+  int64_t threads_, ranks_;
   plan::Activations activations_;
   SymbolTableCollection symbols_;
   std::vector<std::unique_ptr<TierState>> tiers_;
@@ -477,7 +541,7 @@ private:
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       FailureOr<plan::Activations> activations = plan::Activations::of(function, threads);
       if (failed(activations) ||
-          failed(ProgramBuilder(function, arenas, threads, std::move(*activations)).build()))
+          failed(ProgramBuilder(function, arenas, threads, ranks, std::move(*activations)).build()))
         return signalPassFailure();
     }
     module->removeAttr(zero::arenasAttrName);

@@ -1,6 +1,7 @@
 #include "dialects/Zero/Zero.h"
 #include "spillway/Plan/Activations.h"
 #include "spillway/Plan/Prefetch.h"
+#include "spillway/Plan/Residents.h"
 #include "spillway/Transforms/Zero/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,12 +23,19 @@ struct Need {
   IntegerAttr tile;
   RankedTensorType type;
   Tier home;
+  /// Whether this rank's part of it comes in, and the whole is gathered.
+  bool isPart;
   /// Operands of the call that are it, perhaps through reshapes.
   SmallVector<OpOperand *, 1> operands;
   /// In the tier of its home or, from NVMe, above it.
   Value handle;
   /// Where kernels compute.
   Value ready;
+
+  std::optional<int64_t> tileNumber() const {
+    return tile ? std::optional(tile.getInt()) : std::nullopt;
+  }
+  int64_t partNumber() const { return tileNumber().value_or(0); }
 };
 
 /// A call or look-up, with what it needs.
@@ -88,17 +96,14 @@ private:
         need.operands.push_back(&operand);
         return;
       }
-    moment.needs.push_back({state, use.getTileAttr(), cast<RankedTensorType>(use.getType()),
-                            state.getTileHome(use.getTile().value_or(0)), {&operand}, {}, {}});
+    Tier home = state.getTileHome(use.getTile().value_or(0));
+    bool isPart = home != computeTier_ && state.getPartition() &&
+                  (use.getTile() || state.getTileCount() == 1);
+    moment.needs.push_back({state, use.getTileAttr(), cast<RankedTensorType>(use.getType()), home,
+                            isPart, {&operand}, {}, {}});
     (moment.needs.back().home == computeTier_ ? resident : streamed) += 1;
   }
 
-  uint64_t slotBytes(const Need &need) const {
-    StateOp state = need.state;
-    auto [begin, end] = need.tile ? state.getTileUnits(need.tile.getInt())
-                                  : std::pair<int64_t, int64_t>(0, state.getUnitCount());
-    return plan::StagingRing::slotBytes((end - begin) * state.getUnitBytes());
-  }
 
   LogicalResult decideIssues() {
     plan::Prefetcher prefetcher(stagingBytes_, hostStagingBytes_);
@@ -114,9 +119,10 @@ private:
         if (need.home == computeTier_)
           continue;
         isStaged = true;
-        piece.bytes += slotBytes(need);
+        uint64_t whole = plan::tileExtent(need.state, need.tileNumber()).second;
+        piece.bytes += need.isPart ? plan::gatheredExtent(need.state, need.partNumber()) : whole;
         if (computeTier_ == Tier::device && need.home == Tier::nvme)
-          piece.hostBytes += slotBytes(need);
+          piece.hostBytes += need.isPart ? plan::partExtent(need.state, need.partNumber()) : whole;
       }
       if (!isStaged)
         continue;
@@ -149,20 +155,35 @@ private:
   }
 
   void fetch(Need &need, Tier tier, OpBuilder &builder) {
-    auto type = HandleType::get(builder.getContext(), need.type, tier);
+    RankedTensorType held =
+        need.isPart ? need.state.getPartType(need.partNumber()) : need.type;
+    auto type = HandleType::get(builder.getContext(), held, tier);
     need.handle = FetchOp::create(builder, need.operands.front()->getOwner()->getLoc(), type,
-                                  need.state.getSymName(), need.tile, tier);
+                                  need.state.getSymName(), need.tile, need.isPart, tier);
   }
 
+  /// Brings a fetched need to where kernels compute, whole.
   void move(Need &need, OpBuilder &builder) {
-    if (cast<HandleType>(need.handle.getType()).getTier() == computeTier_) {
-      need.ready = need.handle;
-      return;
-    }
+    need.ready = need.handle;
     Location loc = need.handle.getLoc();
-    auto type = HandleType::get(builder.getContext(), need.type, computeTier_);
-    need.ready = MoveOp::create(builder, loc, type, need.handle, computeTier_);
-    ReleaseOp::create(builder, loc, need.handle);
+    auto replace = [&](auto create, RankedTensorType held) {
+      Value source = need.ready;
+      need.ready = create(HandleType::get(builder.getContext(), held, computeTier_), source);
+      ReleaseOp::create(builder, loc, source);
+    };
+    auto held = cast<HandleType>(need.handle.getType());
+    if (held.getTier() != computeTier_)
+      replace(
+          [&](Type type, Value source) -> Value {
+            return MoveOp::create(builder, loc, type, source, computeTier_);
+          },
+          held.getTensor());
+    if (need.isPart)
+      replace(
+          [&](Type type, Value source) -> Value {
+            return GatherOp::create(builder, loc, type, source);
+          },
+          need.type);
   }
 
   void view(Need &need, OpBuilder &builder) {

@@ -78,3 +78,62 @@ func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
   return %2 : tensor<64xf32>
 }
 }
+
+// -----
+
+// Two ranks share five panels: a tile of four and one of the last. Each rank fetches its part, which is
+// gathered at once; staging for the first tile, which holds the second one's two parts too.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[P0:.+]] = zero.fetch @w tile 0 part to <host> : <tensor<64x32xf32>, host>
+// CHECK-NEXT: %[[H0:.+]] = zero.gather %[[P0]] : <tensor<64x32xf32>, host> -> <tensor<64x64xf32>, host>
+// CHECK-NEXT: zero.release %[[P0]]
+// CHECK-NEXT: tensor.empty
+// CHECK-NEXT: %[[W0:.+]] = zero.view %[[H0]]
+// CHECK-NEXT: nn.call @k(%{{.+}}, %[[W0]]) units [0, 4]
+// CHECK-NEXT: zero.release %[[H0]]
+// CHECK-NEXT: %[[P1:.+]] = zero.fetch @w tile 1 part to <host> : <tensor<64x16xf32>, host>
+// CHECK-NEXT: %[[H1:.+]] = zero.gather %[[P1]] : <tensor<64x16xf32>, host> -> <tensor<64x8xf32>, host>
+// CHECK-NEXT: zero.release %[[P1]]
+// CHECK-NEXT: %[[W1:.+]] = zero.view %[[H1]]
+// CHECK-NEXT: nn.call @k(%{{.+}}, %[[W1]]) units [4, 5]
+// CHECK-NEXT: zero.release %[[H1]]
+module attributes {zero.arenas = [#zero.arena<host, 65536, staging = 16384>]} {
+zero.state @w "w" : tensor<64x72xf32> role(<parameter>) layout(<1>) tile(4) partition(2) source(#zero.splat<0.0 : f32>)
+nn.kernel private @k(tensor<8x64xf32>, tensor<64x72xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<8x72xf32>
+  attributes {schedule = #nn.schedule<gemm>, units = 5 : i64, scratch = 0 : i64, cost = #nn.cost<73728, 23072>}
+func.func @main(%x: tensor<8x64xf32>) -> tensor<8x72xf32> {
+  %e = tensor.empty() : tensor<8x72xf32>
+  %w0 = zero.use @w tile 0 : tensor<64x64xf32>
+  %y0 = nn.call @k(%x, %w0) units [0, 4] into (%e : tensor<8x72xf32>) : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x72xf32>
+  %w1 = zero.use @w tile 1 : tensor<64x8xf32>
+  %y1 = nn.call @k(%x, %w1) units [4, 5] into (%y0 : tensor<8x72xf32>) : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x72xf32>
+  return %y1 : tensor<8x72xf32>
+}
+}
+
+// -----
+
+// Three tiers: the part goes up, and is gathered on the device. What is at home there is whole.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[H:.+]] = zero.fetch @w part to <host> : <tensor<64x48xf32>, host>
+// CHECK-NEXT: %[[D:.+]] = zero.move %[[H]] to <device>
+// CHECK-NEXT: zero.release %[[H]]
+// CHECK-NEXT: %[[G:.+]] = zero.gather %[[D]] : <tensor<64x48xf32>, device> -> <tensor<64x72xf32>, device>
+// CHECK-NEXT: zero.release %[[D]]
+// CHECK-NEXT: %[[W:.+]] = zero.view %[[G]]
+// CHECK-NEXT: nn.call @k(%{{.+}}, %[[W]])
+// CHECK-NEXT: zero.release %[[G]]
+// CHECK-NEXT: %[[V:.+]] = zero.fetch @v to <device> : <tensor<64x72xf32>, device>
+module attributes {zero.arenas = [#zero.arena<device, 65536, staging = 24576>, #zero.arena<host, 65536, staging = 12288>]} {
+zero.state @w "w" : tensor<64x72xf32> role(<parameter>) layout(<1>) partition(2) source(#zero.splat<0.0 : f32>)
+zero.state @v "v" : tensor<64x72xf32> role(<parameter>) layout(<1>) partition(2) home([#zero.tier<device>]) source(#zero.splat<0.0 : f32>)
+nn.kernel private @k(tensor<8x64xf32>, tensor<64x72xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<8x72xf32>
+  attributes {schedule = #nn.schedule<gemm>, units = 5 : i64, scratch = 0 : i64, cost = #nn.cost<73728, 23072>}
+func.func @main(%x: tensor<8x64xf32>) -> (tensor<8x72xf32>, tensor<8x72xf32>) {
+  %w = zero.use @w : tensor<64x72xf32>
+  %y = nn.call @k(%x, %w) : (tensor<8x64xf32>, tensor<64x72xf32>) -> tensor<8x72xf32>
+  %v = zero.use @v : tensor<64x72xf32>
+  %z = nn.call @k(%x, %v) : (tensor<8x64xf32>, tensor<64x72xf32>) -> tensor<8x72xf32>
+  return %y, %z : tensor<8x72xf32>, tensor<8x72xf32>
+}
+}

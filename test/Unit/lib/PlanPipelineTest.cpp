@@ -151,6 +151,13 @@ protected:
     return plan.getAs<IntegerAttr>(name).getInt();
   }
 
+  void expectPredicted(const PlannedProgram &planned, unsigned seed) {
+    auto decision = (*module)->getAttrOfType<DictionaryAttr>(zero::planAttrName);
+    EXPECT_NEAR(planned.simulation.stepSeconds,
+                decision.getAs<FloatAttr>("seconds").getValueAsDouble(), 1e-12)
+        << seed;
+  }
+
   static uint64_t arenaBytes(const PlannedProgram &planned) {
     uint64_t bytes = 0;
     for (const table::Arena *arena : *table::GetProgram(planned.table.data())->arenas())
@@ -183,10 +190,7 @@ TEST_F(PlanPipeline, EveryBudgetFromTheMinimumOnGivesATableThatRuns) {
       EXPECT_LE(arenaBytes(*planned), options.memory) << seed;
       EXPECT_LE(planned->simulation.stepSeconds, previous) << seed << " " << i;
       EXPECT_GE(planned->simulation.stepSeconds, planned->simulation.boundSeconds);
-      auto decision = (*module)->getAttrOfType<DictionaryAttr>(zero::planAttrName);
-      EXPECT_NEAR(planned->simulation.stepSeconds,
-                  decision.getAs<FloatAttr>("seconds").getValueAsDouble(), 1e-12)
-          << seed << " " << i;
+      expectPredicted(*planned, seed);
       previous = planned->simulation.stepSeconds;
     }
     options.memory = least - 1;
@@ -215,12 +219,64 @@ TEST_F(PlanPipeline, ThreeTiersGiveATableThatRuns) {
       for (const table::Arena *arena : *table::GetProgram(planned->table.data())->arenas())
         EXPECT_LE(arena->bytes(), arena->tier() == table::Tier::device ? options.tiers->device
                                                                        : options.tiers->host);
-      auto decision = (*module)->getAttrOfType<DictionaryAttr>(zero::planAttrName);
-      EXPECT_NEAR(planned->simulation.stepSeconds,
-                  decision.getAs<FloatAttr>("seconds").getValueAsDouble(), 1e-12)
-          << seed << " " << share;
+      expectPredicted(*planned, seed);
     }
   }
+}
+
+/// The parts that ranks read of a tile follow each other, none larger than the first, and
+/// gathering takes no memory but that of the tile.
+TEST_F(PlanPipeline, RanksReadEachByteOfATileOnce) {
+  for (unsigned seed = 0; seed < 25; ++seed) {
+    std::string text = RandomProgram(seed).print();
+    PlanOptions options;
+    options.ranks = 2 + seed % 3;
+    options.memory = 1 << 30;
+    ASSERT_TRUE(succeeded(plan(text, options))) << seed << message << text;
+    uint64_t least = decided("minimum");
+    for (bool hasTiers : {false, true}) {
+      options.memory = least;
+      if (hasTiers)
+        options.tiers = PlanOptions::Tiers{least, 4 * least};
+      auto planned = plan(text, options);
+      ASSERT_TRUE(succeeded(planned)) << seed << message << text;
+      expectPredicted(*planned, seed);
+      const table::Program &program = *table::GetProgram(planned->table.data());
+      EXPECT_EQ(program.ranks(), static_cast<uint32_t>(options.ranks));
+      uint64_t gathered = 0, brought = 0;
+      for (const table::Command *command : *program.step()) {
+        if (auto gather = command->operation_as_AllGather()) {
+          gathered += gather->target()->bytes();
+          EXPECT_EQ(gather->source()->rank_stride(), gather->source()->bytes());
+          EXPECT_EQ(gather->source()->offset(), gather->target()->offset());
+        }
+        if (auto read = command->operation_as_Read()) {
+          EXPECT_TRUE(read->rank_stride() == 0 || read->rank_stride() == read->bytes());
+          if (read->target()->rank_stride())
+            brought += options.ranks * read->bytes();
+        }
+        if (auto copy = command->operation_as_Copy(); copy && copy->target()->rank_stride())
+          brought += options.ranks * copy->source()->bytes();
+      }
+      EXPECT_EQ(gathered, brought) << seed;
+      bool isPartitioned = false;
+      for (auto state : module->getOps<zero::StateOp>())
+        isPartitioned |= state.getPartition().has_value();
+      EXPECT_TRUE(isPartitioned || gathered == 0);
+    }
+  }
+}
+
+TEST_F(PlanPipeline, OneRankPlansAsBefore) {
+  std::string text = RandomProgram(3).print();
+  PlanOptions options;
+  options.memory = 1 << 30;
+  ASSERT_TRUE(succeeded(plan(text, options)));
+  options.memory = decided("minimum");
+  auto planned = plan(text, options);
+  ASSERT_TRUE(succeeded(planned));
+  for (const table::Command *command : *table::GetProgram(planned->table.data())->step())
+    EXPECT_NE(command->operation_type(), table::Operation::AllGather);
 }
 
 TEST_F(PlanPipeline, ForcedTilesAreKept) {

@@ -23,7 +23,7 @@ private:
   std::mt19937_64 engine_;
 };
 
-Step randomStep(unsigned seed) {
+Step randomStep(unsigned seed, uint64_t ranks = 1) {
   Random random(seed);
   Step step;
   step.threads = 1 + random.below(4);
@@ -37,6 +37,8 @@ Step randomStep(unsigned seed) {
     state.chunkUnits = state.unitBytes < 4096 ? 4096 / state.unitBytes : 1;
     state.tileable = random.below(3) != 0;
     state.group = static_cast<uint32_t>(i);
+    if (state.units >= ranks * state.chunkUnits)
+      state.ranks = ranks;
     step.states.push_back(state);
   }
   for (size_t i = 0; i < 30; ++i) {
@@ -78,6 +80,23 @@ uint64_t allBytes(const Step &step) {
   return bytes;
 }
 
+/// A chain of equal layers whose reads take as long as their computation.
+Step balancedStep(const Machine &machine, uint64_t layers) {
+  Step step;
+  step.activationBytes = 1 << 20;
+  for (uint64_t i = 0; i < layers; ++i) {
+    StepState state{"w" + std::to_string(i), 64, 64 << 10, 1, true, static_cast<uint32_t>(i), 0};
+    StepMoment moment;
+    moment.name = "layer" + std::to_string(i);
+    moment.states = {static_cast<uint32_t>(i)};
+    double seconds = static_cast<double>(state.extent()) / machine.channels[1].bytesPerSecond;
+    moment.cost = {seconds * machine.flopsPerThread.at(DataType::f32), DataType::f32, 0};
+    step.states.push_back(state);
+    step.moments.push_back(moment);
+  }
+  return step;
+}
+
 } // namespace
 
 TEST(Planner, MoreMemoryIsNeverSlower) {
@@ -96,6 +115,45 @@ TEST(Planner, MoreMemoryIsNeverSlower) {
       previous = placement->seconds;
     }
   }
+}
+
+TEST(Planner, RanksStayInside) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Step step = randomStep(seed, 2 + seed % 3);
+    uint64_t least = minimumOf(step).bytes, most = allBytes(step) + 4096;
+    for (bool hasHost : {false, true}) {
+      double previous = 1e30;
+      for (int i = 0; i <= 4; ++i) {
+        Budget budget{std::max(least, least + (most - std::min(least, most)) * i / 4), {}};
+        if (hasHost)
+          budget.host = 4 * least + allBytes(step) / 4;
+        Result<Placement> placement = place(step, {}, budget);
+        ASSERT_TRUE(placement.ok()) << seed << ": " << placement.error().message;
+        EXPECT_LE(takenBytes(step, *placement), budget.compute) << seed;
+        EXPECT_LE(placement->hostResidentBytes + placement->hostStagingBytes,
+                  budget.host.value_or(0));
+        EXPECT_TRUE(hasHost || placement->seconds <= previous) << seed << " " << i;
+        EXPECT_EQ(placement->seconds, *predict(step, {}, *placement, hasHost)) << seed;
+        previous = placement->seconds;
+      }
+    }
+    EXPECT_FALSE(place(step, {}, {least - 1, {}}).ok()) << seed;
+  }
+}
+
+TEST(Planner, RanksReadTheirPartsOfWhatOneReadsWhole) {
+  Machine machine;
+  machine.channels[5] = {1e15, 0};
+  Step one = balancedStep(machine, 40), four = one;
+  for (StepMoment &moment : one.moments)
+    moment.cost = {};
+  four.moments = one.moments;
+  for (StepState &state : four.states)
+    state.ranks = 4;
+  Budget budget{allBytes(one) / 8, {}};
+  double alone = place(one, machine, budget)->seconds, shared = place(four, machine, budget)->seconds;
+  EXPECT_LT(shared, 0.3 * alone);
+  EXPECT_GT(shared, 0.2 * alone);
 }
 
 TEST(Planner, RefusesLessThanTheMinimumAndNamesIt) {
@@ -119,23 +177,6 @@ TEST(Planner, KeepsEverythingWhereThereIsRoom) {
     for (Home home : homes)
       EXPECT_EQ(home, Home::compute);
   EXPECT_EQ(placement->stagingBytes, 0u);
-}
-
-/// A chain of equal layers whose reads take as long as their computation.
-static Step balancedStep(const Machine &machine, uint64_t layers) {
-  Step step;
-  step.activationBytes = 1 << 20;
-  for (uint64_t i = 0; i < layers; ++i) {
-    StepState state{"w" + std::to_string(i), 64, 64 << 10, 1, true, static_cast<uint32_t>(i), 0};
-    StepMoment moment;
-    moment.name = "layer" + std::to_string(i);
-    moment.states = {static_cast<uint32_t>(i)};
-    double seconds = static_cast<double>(state.extent()) / machine.channels[1].bytesPerSecond;
-    moment.cost = {seconds * machine.flopsPerThread.at(DataType::f32), DataType::f32, 0};
-    step.states.push_back(state);
-    step.moments.push_back(moment);
-  }
-  return step;
 }
 
 TEST(Planner, HidesTransfersThatTakeAsLongAsTheComputation) {

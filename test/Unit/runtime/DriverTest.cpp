@@ -224,13 +224,25 @@ TEST_F(DriverTest, refusesAnotherVersionOrProcessor) {
   ASSERT_TRUE(writeManifest(bundle.folder.path(), manifest).ok());
   expectError(run, 1, "lacks avx1024");
   auto json = nlohmann::json::parse(std::ifstream(path("manifest.json")));
-  json["version"] = 2;
+  json["version"] = bundleVersion + 1;
   std::ofstream(path("manifest.json")) << json;
-  expectError(run, 1, "has the bundle version 2; this program reads version 1");
+  expectError(run, 1,
+              fmt::format("has the bundle version {}; this program reads version {}",
+                          bundleVersion + 1, bundleVersion));
   std::ofstream(path("manifest.json")) << "{";
   expectError(run, 2, "manifest.json' is damaged");
   std::filesystem::remove(path("manifest.json"));
   expectError(run, 1, "has no manifest.json");
+}
+
+TEST_F(DriverTest, refusesRanksThatContradict) {
+  std::string run = "run " + folder() + inputFlag();
+  for (auto [ranks, code, text] :
+       {std::tuple(2u, 1, "compiled for 1 ranks; this job has 2"), {0u, 2, "it is for 0 ranks"}}) {
+    manifest.ranks = ranks;
+    ASSERT_TRUE(writeManifest(bundle.folder.path(), manifest).ok());
+    expectError(run, code, text);
+  }
 }
 
 TEST_F(DriverTest, injectedFaultsAreMachineErrors) {

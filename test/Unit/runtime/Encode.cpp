@@ -6,8 +6,8 @@ namespace spillway::test {
 namespace {
 using flatbuffers::Offset;
 
-table::Slice encode(const Slice &slice) {
-  return {static_cast<table::Tier>(slice.tier), slice.offset, slice.bytes};
+table::Slice encode(const Slice &slice, uint64_t rankStride = 0) {
+  return {static_cast<table::Tier>(slice.tier), slice.offset, slice.bytes, rankStride};
 }
 
 class Encoder {
@@ -61,7 +61,7 @@ private:
   using Encoded = std::pair<table::Operation, Offset<void>>;
 
   Encoded encodeOperation(const ReadOperation &read) {
-    table::Slice target = encode(read.target);
+    table::Slice target = encode(read.target, options_.partStride);
     return {table::Operation::Read, table::CreateRead(builder_, read.state, read.offset, read.bytes,
                                                       &target, options_.rankStride)
                                         .Union()};
@@ -94,7 +94,8 @@ private:
   }
 
   Encoded encodeOperation(const AllGatherOperation &gather) {
-    table::Slice source = encode(gather.source), target = encode(gather.target);
+    table::Slice source = encode(gather.source, options_.partStride);
+    table::Slice target = encode(gather.target);
     return {table::Operation::AllGather,
             table::CreateAllGather(builder_, &source, &target).Union()};
   }

@@ -1,3 +1,4 @@
+#include "runtime/io/FailingEngine.h"
 #include "test/Unit/runtime/TestBundle.h"
 
 #include <gtest/gtest.h>
@@ -484,40 +485,81 @@ TEST(Executor, copiesBetweenTiersOnTheirStreams) {
   EXPECT_EQ(bundle.floats(host), values);
 }
 
-/// Each of two ranks reads half of a matrix; the gathered whole gives the bits of
-/// one rank.
-TEST(Executor, ranksGatherWhatEachHasRead) {
+/// Ranks share a matrix of four panels: each reads its part of it, and all gather the whole in
+/// front of a multiplication. With three ranks, the last has nothing of it.
+Program makeShared(uint32_t ranks, uint64_t partBytes) {
   Program program;
-  program.ranks = 2;
+  program.ranks = ranks;
   program.arenaBytes = {0, 65536};
   program.kernels = {"test_matmul"};
-  Slice half{Tier::host, 8192, matrixBytes / 2}, whole{Tier::host, 16384, matrixBytes};
+  Slice part{Tier::host, 8192, partBytes}, all{Tier::host, 8192, ranks * partBytes};
   LaunchOperation launch;
-  launch.arguments = {{input, 0}, {whole, 0}, {output, 0}};
+  launch.arguments = {{input, 0}, {{Tier::host, 8192, matrixBytes}, 0}, {output, 0}};
   launch.end = 4;
-  program.step = {{ReadOperation{.state = 0, .offset = 0, .bytes = matrixBytes / 2, .target = half},
+  program.step = {{ReadOperation{.state = 0, .offset = 0, .bytes = partBytes, .target = part},
                    StreamKind::read,
                    {},
                    "w0"},
-                  {AllGatherOperation{half, whole}, StreamKind::communicate, {0}, "gather w0"},
+                  {AllGatherOperation{part, all}, StreamKind::communicate, {0}, "gather w0"},
                   {launch, StreamKind::compute, {1}, "multiply"}};
-  std::vector<float> x = makeFloats(8 * 64, 1);
-  auto ranks = createInProcessCommunicators(2);
-  std::vector<std::jthread> threads;
-  for (auto &rank : ranks)
-    threads.emplace_back([&] {
-      TestBundle bundle;
-      ASSERT_TRUE(bundle.makeStore({matrix(0)}).ok());
-      Status status = bundle.load(program, 1, rank.get(), {.rankStride = matrixBytes / 2});
-      ASSERT_TRUE(status.ok()) << status.error().message;
-      bundle.write(input, x);
-      for (int round = 0; round < 10; ++round) {
-        status = bundle.executor->runStep();
+  return program;
+}
+
+TEST(Executor, ranksGatherWhatEachHasRead) {
+  for (uint32_t size : {2u, 3u}) {
+    uint64_t partBytes = matrixBytes / 2;
+    std::vector<float> x = makeFloats(8 * 64, 1);
+    auto ranks = createInProcessCommunicators(size);
+    std::vector<std::jthread> threads;
+    for (auto &rank : ranks)
+      threads.emplace_back([&, size] {
+        TestBundle bundle;
+        ASSERT_TRUE(bundle.makeStore({matrix(0)}).ok());
+        Status status = bundle.load(makeShared(size, partBytes), 1, rank.get(),
+                                    {.rankStride = partBytes, .partStride = partBytes});
         ASSERT_TRUE(status.ok()) << status.error().message;
-      }
-      EXPECT_EQ(bundle.floats(output), multiply(x, matrix(0).values));
-      EXPECT_EQ(bundle.engine->counters().readBytes, 10 * matrixBytes / 2);
-    });
+        bundle.write(input, x);
+        for (int round = 0; round < 10; ++round) {
+          status = bundle.executor->runStep();
+          ASSERT_TRUE(status.ok()) << status.error().message;
+        }
+        EXPECT_EQ(bundle.floats(output), multiply(x, matrix(0).values));
+        EXPECT_EQ(bundle.engine->counters().readBytes, rank->rank() < 2 ? 10 * partBytes : 0);
+      });
+  }
+}
+
+/// A rank whose drive fails, at any of its operations, ends the others with its error.
+TEST(Executor, aRankThatFailsEndsTheOthers) {
+  uint64_t partBytes = matrixBytes / 2;
+  for (uint64_t operation : {1u, 3u}) {
+    auto ranks = createInProcessCommunicators(2);
+    std::vector<std::jthread> threads;
+    for (auto &rank : ranks)
+      threads.emplace_back([&, operation] {
+        TestBundle bundle;
+        ASSERT_TRUE(bundle.makeStore({matrix(0)}).ok());
+        auto engine = io::makeEngine(io::EngineKind::pread);
+        ASSERT_TRUE(engine.ok());
+        bundle.engine = std::move(*engine);
+        if (rank->rank() == 1)
+          bundle.engine = std::make_unique<io::FailingEngine>(
+              std::move(bundle.engine),
+              io::Fault{.kind = io::Fault::ioError, .operation = operation});
+        ASSERT_TRUE(bundle
+                        .load(makeShared(2, partBytes), 1, rank.get(),
+                              {.rankStride = partBytes, .partStride = partBytes})
+                        .ok());
+        Status status;
+        for (int round = 0; round < 10 && status.ok(); ++round)
+          status = bundle.executor->runStep();
+        ASSERT_FALSE(status.ok());
+        EXPECT_EQ(status.error().kind, ErrorKind::machine);
+        std::string_view own = "w0: ", other = "gather w0: rank 1: w0: ";
+        EXPECT_TRUE(status.error().message.starts_with(rank->rank() == 1 ? own : other))
+            << status.error().message;
+      });
+  }
 }
 
 } // namespace

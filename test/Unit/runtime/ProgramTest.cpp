@@ -136,7 +136,7 @@ TEST_F(ProgramTest, refusesEachContradiction) {
     return operationOf<AllGatherOperation>(p.step[3]);
   };
   const std::pair<const char *, Damage> cases[] = {
-      {"has version 2", [](auto &, auto &o) { o.version = 2; }},
+      {"has version 99", [](auto &, auto &o) { o.version = 99; }},
       {"for 0 ranks", [](auto &p, auto &) { p.ranks = 0; }},
       {"for 0 threads", [](auto &p, auto &) { p.threads = 0; }},
       {"for 5000 threads", [](auto &p, auto &) { p.threads = 5000; }},
@@ -262,6 +262,24 @@ TEST_F(ProgramTest, refusesElementsThatAreNotAligned) {
               return p.step()->Get(1)->operation_as_Launch()->arguments();
             }),
             "the table is damaged");
+}
+
+TEST_F(ProgramTest, eachRankHasItsOwnPlace) {
+  program.ranks = 2;
+  program.step.clear();
+  auto &read = operationOf<ReadOperation>(program.prologue[0]);
+  read.bytes = read.target.bytes = 4096;
+  options.rankStride = options.partStride = 4096;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    Result<Program> parsed = Program::parse(encode(program, options), store, rank);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    EXPECT_EQ(operationOf<ReadOperation>(parsed->prologue[0]).target.offset,
+              read.target.offset + rank * 4096);
+  }
+  for (uint64_t stride : {uint64_t(1) << 20, uint64_t(1) << 63}) {
+    options.partStride = stride;
+    EXPECT_FALSE(Program::parse(encode(program, options), store, 1).ok()) << stride;
+  }
 }
 
 TEST_F(ProgramTest, neverFailsOtherwiseOnDamagedBytes) {

@@ -228,7 +228,7 @@ rt.program @main ranks(1) threads(1) {
 
 rt.program @main ranks(1) threads(1) {
   rt.arena host 64
-  // expected-error@+1 {{C1: offset and bytes must not be negative}}
+  // expected-error@+1 {{C1: offset, bytes and rank_stride must not be negative}}
   %a = rt.buffer "a" host[0, -1]
   rt.prologue {
   }
@@ -399,5 +399,65 @@ rt.program @main ranks(2) threads(1) {
   rt.step {
     // expected-error@+1 {{C1: the target must have the bytes of 2 sources}}
     %0 = rt.all_gather %a into %b
+  }
+}
+
+// -----
+
+rt.program @main ranks(2) threads(1) {
+  rt.arena host 16384
+  // expected-error@+1 {{C1: offset, bytes and rank_stride must not be negative}}
+  %a = rt.buffer "a" host[0, 4096] rank_stride -4096
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(3) threads(1) {
+  rt.arena host 16384
+  // expected-error@+1 {{C4: ends outside the arena}}
+  %a = rt.buffer "a" host[0, 4096] rank_stride 8192
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+// Only the second rank reads over what a launch has written.
+rt.program @main ranks(2) threads(1) {
+  rt.arena host 16384
+  %x = rt.buffer "x" host[0, 4096]
+  %y = rt.buffer "y" host[8192, 4096]
+  %own = rt.buffer "own" host[4096, 4096] rank_stride 4096
+  rt.input "x" %x "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-note@+1 {{the other command}}
+    %0 = rt.launch @k(%x) into (%y) units [0, 1]
+    // expected-error@+1 {{C5: bytes [8192, 12288) of host are touched with no order to another command}}
+    %1 = rt.read @w[0] rank_stride 4096 into %own
+  }
+}
+
+// -----
+
+// What the other rank has is there only when it has been gathered.
+rt.program @main ranks(2) threads(1) {
+  rt.arena host 16384
+  %own = rt.buffer "w" host[0, 4096] rank_stride 4096
+  %all = rt.buffer "w" host[0, 8192]
+  %y = rt.buffer "y" host[8192, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    %0 = rt.read @w[0] rank_stride 4096 into %own
+    // expected-error@+1 {{C6: bytes [0, 8192) of host are read before they were written}}
+    %1 = rt.launch @k(%all) into (%y) units [0, 1] after(%0)
   }
 }

@@ -20,6 +20,8 @@ rt.program @main ranks(1) threads(2) {
   %w1 = rt.buffer "w" device[0, 4096]
   %all = rt.buffer "e" host[16384, 4096]
   %x2 = rt.buffer "gathered" host[32768, 2048]
+  // CHECK: rt.buffer "part" host[36864, 64] rank_stride 64
+  %part = rt.buffer "part" host[36864, 64] rank_stride 64
   // CHECK: rt.input "ids" %[[IDS]] "i64" [8]
   rt.input "ids" %ids "i64" [8]
   // CHECK: rt.output "y" %{{.+}} "f32" [8, 32]
@@ -43,5 +45,24 @@ rt.program @main ranks(1) threads(2) {
     %4 = rt.lookup @e[%ids "i64"] into %x resident %all after(%3)
     // CHECK-NEXT: rt.all_gather %[[X]] into %{{.+}} after(%{{.+}})
     %5 = rt.all_gather %x into %x2 after(%4)
+  }
+}
+
+// Two ranks gather in place: each has read its own part to where it belongs.
+// CHECK: rt.program @ranks ranks(2) threads(1) {
+rt.program @ranks ranks(2) threads(1) {
+  rt.arena host 16384
+  %own = rt.buffer "w" host[0, 4096] rank_stride 4096
+  %all = rt.buffer "w" host[0, 8192]
+  %y = rt.buffer "y" host[8192, 4096]
+  rt.output "y" %y "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // CHECK: %[[R:.+]] = rt.read @w[0] rank_stride 4096 into %{{.+}}
+    %0 = rt.read @w[0] rank_stride 4096 into %own
+    // CHECK-NEXT: rt.all_gather %{{.+}} into %{{.+}} after(%[[R]])
+    %1 = rt.all_gather %own into %all after(%0)
+    %2 = rt.launch @k(%all) into (%y) units [0, 1] after(%1)
   }
 }

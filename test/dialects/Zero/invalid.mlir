@@ -210,3 +210,76 @@ func.func @f() {
   %0 = zero.view %h : <tensor<32x32xf32>, host> -> tensor<32x8xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{C5: a partition must be between 1 and 65536 ranks}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) partition(0) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+// expected-error@+1 {{C5: a partition must be between 1 and 65536 ranks}}
+zero.state @w "w" : tensor<4xf32> role(<parameter>) partition(65537) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+// expected-error@+1 {{C5: a tile over 2 ranks must be a multiple of 4 units}}
+zero.state @w "w" : tensor<32x104xf32> role(<parameter>) layout(<1>) tile(2) partition(2) source(#zero.splat<0.0 : f32>)
+
+// -----
+
+zero.state @w "w" : tensor<32x104xf32> role(<parameter>) layout(<1>) source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C3: @w is not partitioned}}
+  %0 = zero.fetch @w part to <host> : <tensor<32x64xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x104xf32> role(<parameter>) layout(<1>) tile(4) partition(2) source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C3: a part is of one tile; @w has several}}
+  %0 = zero.fetch @w part to <host> : <tensor<32x64xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x104xf32> role(<parameter>) layout(<1>) partition(2) source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  // expected-error@+1 {{C1: the handle must hold 'tensor<32x64xf32>' in host}}
+  %0 = zero.fetch @w part to <host> : <tensor<32x104xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x104xf32> role(<parameter>) layout(<1>) partition(2) source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w to <host> : <tensor<32x104xf32>, host>
+  // expected-error@+1 {{C1: the source must be a part that was fetched}}
+  %0 = zero.gather %h : <tensor<32x104xf32>, host> -> <tensor<32x104xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x104xf32> role(<parameter>) layout(<1>) partition(2) source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w part to <host> : <tensor<32x64xf32>, host>
+  %w = zero.gather %h : <tensor<32x64xf32>, host> -> <tensor<32x104xf32>, host>
+  // expected-error@+1 {{C1: the source must be a part, not gathered yet}}
+  %0 = zero.gather %w : <tensor<32x104xf32>, host> -> <tensor<32x104xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<32x104xf32> role(<parameter>) layout(<1>) partition(2) source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w part to <host> : <tensor<32x64xf32>, host>
+  // expected-error@+1 {{C2: the result must be '!zero.handle<tensor<32x104xf32>, host>'}}
+  %0 = zero.gather %h : <tensor<32x64xf32>, host> -> <tensor<32x104xf32>, device>
+  return
+}

@@ -15,6 +15,8 @@ zero.state @w "h.0.weight" : tensor<32x40xf32> role(<parameter>) layout(<1>) til
 
 // CHECK: zero.state @linked "linked" : tensor<4xf32> role(<parameter>) source(#zero.file<"model.onnx", 3, 16>) {zero.linked}
 zero.state @linked "linked" : tensor<4xf32> role(<parameter>) source(#zero.file<"model.onnx", 3, 16>) {zero.linked}
+// CHECK: zero.state @parts "parts" : tensor<64x104xf32> role(<parameter>) layout(<1>) tile(4) partition(2) source(#zero.splat<1.000000e+00 : f32>)
+zero.state @parts "parts" : tensor<64x104xf32> role(<parameter>) layout(<1>) tile(4) partition(2) source(#zero.splat<1.0 : f32>)
 
 // CHECK-LABEL: func.func @unscheduled
 func.func @unscheduled(%i: tensor<3x4xi32>) {
@@ -42,5 +44,25 @@ func.func @scheduled() {
   zero.release %b : <tensor<32x32xf32>, device>
   // CHECK: zero.release %[[A]] : <tensor<32x32xf32>, host>
   zero.release %a : <tensor<32x32xf32>, host>
+  return
+}
+
+// Each rank's part of the first tile is two panels; of the second, three panels, two with the padding.
+// CHECK-LABEL: func.func @gathered
+func.func @gathered() {
+  // CHECK: %[[A:.*]] = zero.fetch @parts tile 0 part to <host> : <tensor<64x32xf32>, host>
+  %a = zero.fetch @parts tile 0 part to <host> : <tensor<64x32xf32>, host>
+  // CHECK: %[[B:.*]] = zero.gather %[[A]] : <tensor<64x32xf32>, host> -> <tensor<64x64xf32>, host>
+  %b = zero.gather %a : <tensor<64x32xf32>, host> -> <tensor<64x64xf32>, host>
+  zero.release %a : <tensor<64x32xf32>, host>
+  zero.release %b : <tensor<64x64xf32>, host>
+  // CHECK: %[[C:.*]] = zero.fetch @parts tile 1 part to <host> : <tensor<64x32xf32>, host>
+  %c = zero.fetch @parts tile 1 part to <host> : <tensor<64x32xf32>, host>
+  %d = zero.move %c to <device> : <tensor<64x32xf32>, host> -> <tensor<64x32xf32>, device>
+  zero.release %c : <tensor<64x32xf32>, host>
+  // CHECK: zero.gather %{{.*}} : <tensor<64x32xf32>, device> -> <tensor<64x40xf32>, device>
+  %e = zero.gather %d : <tensor<64x32xf32>, device> -> <tensor<64x40xf32>, device>
+  zero.release %d : <tensor<64x32xf32>, device>
+  zero.release %e : <tensor<64x40xf32>, device>
   return
 }

@@ -8,13 +8,15 @@ def ConvertZeroToRtPass : Pass<"convert-zero-to-rt", "::mlir::ModuleOp"> {
   let description = [{
     The function `main` becomes an `rt.program`. An arena holds, one after another: the tiles at home in
     its tier; where kernels compute, also what the step computes, with scratch and
-    look-up staging; and the staging that streamed tiles pass through. States and kernels
+    look-up staging; and the staging that streamed tiles pass through. A rank's part is brought to its own
+    place in the gathered tile, and gathered there. States and kernels
     stay as symbols (bodies of kernels are not looked at).
 
     Needs: the scheduled form of zero, `zero.arenas`. Leaves: `rt.program`, whose verifier proves it.
   }];
   let options = [
     Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
+    Option<"ranks", "ranks", "int64_t", "1", "Ranks that share partitioned states">,
   ];
   let dependentDialects = ["::spillway::rt::RtDialect"];
 }

@@ -68,6 +68,32 @@ def ZeroLinkPass : Pass<"zero-link", "::mlir::ModuleOp"> {
   ];
 }
 
+def ZeroPartitionPass : Pass<"zero-partition", "::mlir::ModuleOp"> {
+  let summary = "Splits states between ranks";
+  let description = [{
+    A state with a use, and with a chunk (panels or rows that make up whole blocks of 4096 bytes)
+    for each rank, gets `partition(ranks)`: where it does not stay whole, each rank reads its own part
+    of every tile, and the parts are gathered before the call that takes the tile. Smaller
+    states stay whole on all ranks, as no rank would read less; so do those whose rows are only looked up.
+
+    ```mlir
+    zero.state @w "w" : tensor<64x64xf32> role(<parameter>) layout(<1>) source(...)
+    ```
+    becomes, with `ranks=2`,
+    ```mlir
+    zero.state @w "w" : tensor<64x64xf32> role(<parameter>) layout(<1>) partition(2) source(...)
+    ```
+
+    Needs: laid out states, not tiled yet. Leaves: with one rank, everything as it was.
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "1", "Ranks that share the states">,
+  ];
+  let statistics = [
+    Statistic<"numPartitioned", "partitioned", "States split between ranks">,
+  ];
+}
+
 def ZeroPlanPass : Pass<"zero-plan", "::mlir::ModuleOp"> {
   let summary = "Decides where each state's tiles live and how they are cut";
   let description = [{
@@ -95,7 +121,7 @@ def ZeroTilePass : Pass<"zero-tile", "::mlir::ModuleOp"> {
     used tile by tile; each tile's call computes its units into the same result. The options
     set `tile` first: `state` for states whose ONNX name matches, `max-bytes` for
     others that are larger. A tile is a whole number of chunks (panels or rows that make up whole blocks of
-    4096 bytes).
+    4096 bytes), as many for each rank of a partitioned state.
 
     ```mlir
     %w = zero.use @w : tensor<64x64xf32>
@@ -129,7 +155,8 @@ def ZeroSchedulePass : Pass<"zero-schedule", "::mlir::ModuleOp"> {
     Each call gets a handle for each state tile that it takes, released right after it. A tile that lies
     in the memory that kernels compute on is fetched there and then. Others pass through staging
     (`zero.arenas`): they are fetched as soon as what lay in their place before has
-    been released, in the order of the calls.
+    been released, in the order of the calls. Of a partitioned state that is not at home there each rank
+    fetches its part, which is gathered as soon as it has arrived.
 
     ```mlir
     %w = zero.use @w tile 0 : tensor<64x32xf32>
