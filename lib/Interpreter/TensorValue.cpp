@@ -61,11 +61,18 @@ DenseElementsAttr TensorValue::toAttr() const {
     return DenseElementsAttr::get(type, ArrayRef<Attribute>{});
   if (getElementType().isInteger(1))
     return DenseElementsAttr::get(type, get<bool>());
-  size_t width = nn::elementBytes(getElementType());
   ArrayRef<char> raw = getBytes();
+  size_t width = nn::elementBytes(getElementType());
+  return DenseElementsAttr::getFromRawBuffer(type, isSplat() ? raw.take_front(width) : raw);
+}
+
+bool TensorValue::isSplat() const {
+  if (getNumElements() == 0)
+    return false;
   // All elements are equal exactly where the bytes equal themselves one element on.
-  bool splat = std::memcmp(raw.data(), raw.data() + width, raw.size() - width) == 0;
-  return DenseElementsAttr::getFromRawBuffer(type, splat ? raw.take_front(width) : raw);
+  ArrayRef<char> raw = getBytes();
+  size_t width = nn::elementBytes(getElementType());
+  return std::memcmp(raw.data(), raw.data() + width, raw.size() - width) == 0;
 }
 
 void TensorValue::fillUniform(std::mt19937_64 &generator, double low, double high) {

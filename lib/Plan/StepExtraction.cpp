@@ -2,6 +2,7 @@
 
 #include "spillway/Plan/Activations.h"
 #include "spillway/Plan/Tiling.h"
+#include "spillway/Support/ElementType.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -12,14 +13,8 @@ using namespace spillway::plan;
 DataType spillway::plan::arithmeticTypeOf(nn::KernelOp kernel) {
   for (Type type : kernel.getArgumentTypes()) {
     Type element = cast<RankedTensorType>(type).getElementType();
-    if (element.isF64())
-      return DataType::f64;
-    if (element.isBF16())
-      return DataType::bf16;
-    if (element.isF16())
-      return DataType::f16;
-    if (element.isF32())
-      return DataType::f32;
+    if (isa<FloatType>(element))
+      return *dataTypeOf(element);
   }
   return DataType::f32;
 }

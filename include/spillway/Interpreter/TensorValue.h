@@ -26,6 +26,8 @@ public:
   static mlir::FailureOr<TensorValue> fromAttr(mlir::ElementsAttr attr);
   /// A splat where all elements have the same bits.
   mlir::DenseElementsAttr toAttr() const;
+  /// Whether there is an element and all have its bits.
+  bool isSplat() const;
 
   mlir::RankedTensorType getType() const { return type; }
   llvm::ArrayRef<int64_t> getShape() const { return type.getShape(); }

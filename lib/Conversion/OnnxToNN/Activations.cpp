@@ -1,6 +1,6 @@
 // Activation functions. f16 and bf16 are computed in f32 and rounded once.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 

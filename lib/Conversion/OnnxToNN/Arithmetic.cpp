@@ -1,6 +1,6 @@
 // Arithmetic and elementary functions, element by element.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -80,7 +80,7 @@ Tensor integerPower(Emitter &emit, Tensor base, Tensor exponent) {
   Tensor result = emit.like(base, 1), square = base, rest = exponent;
   int64_t bits = isUnsigned(exponent.type) ? 0 : 1;
   bits = static_cast<int64_t>(byteWidth(exponent.type)) * 8 - bits;
-  if (const TensorValue *value = emit.known(exponent)) {
+  if (auto value = emit.known(exponent)) {
     int64_t used = 0;
     for (int64_t element : asIntegers(*value, isUnsigned(exponent.type)))
       if (element > 0)
@@ -110,6 +110,17 @@ Tensor integerPower(Emitter &emit, Tensor base, Tensor exponent) {
   return emit.select(isNegative, small, result);
 }
 
+/// A whole number to a power in f64, which the caller truncates: where the exact result is whole, an
+/// error of rounding must not take it below.
+Tensor wholePower(Emitter &emit, Tensor base, Tensor exponent) {
+  using Order = Emitter::Order;
+  Tensor power = emit.pow(base, exponent);
+  Tensor isWhole = emit.logicalAnd(
+      emit.compare(Order::equal, exponent, emit.unary<math::FloorOp>(exponent)),
+      emit.compare(Order::greaterOrEqual, exponent, emit.like(exponent, 0)));
+  return emit.select(isWhole, emit.unary<math::RoundEvenOp>(power), power);
+}
+
 LogicalResult convertPow(Node &node) {
   auto inputs = node.broadcastAll({node.in(0), node.in(1)});
   if (failed(inputs))
@@ -121,8 +132,9 @@ LogicalResult convertPow(Node &node) {
   if (isFloat(base.type))
     return node.result(emit.pow(base, emit.cast(exponent, base.type)));
   if (isFloat(exponent.type)) {
-    Tensor wide = emit.cast(base, DataType::f64);
-    return node.result(emit.cast(emit.pow(wide, emit.cast(exponent, DataType::f64)), base.type));
+    return node.result(emit.cast(wholePower(emit, emit.cast(base, DataType::f64),
+                                            emit.cast(exponent, DataType::f64)),
+                                 base.type));
   }
   return node.result(integerPower(emit, base, exponent));
 }

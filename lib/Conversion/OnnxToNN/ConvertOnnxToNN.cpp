@@ -22,9 +22,10 @@ public:
       getOperation().emitError("the module must hold one onnx.graph, not ") << graphs.size();
       return signalPassFailure();
     }
+    ModelConverter converter(getOperation(), graphs.front(), directory);
+    LogicalResult supported = converter.checkOperators();
     auto shapes = bindDimensions(graphs.front(), SmallVector<std::string>(dims.begin(), dims.end()));
-    if (failed(shapes) ||
-        failed(ModelConverter(getOperation(), graphs.front(), directory).run(*shapes)))
+    if (failed(supported) || failed(shapes) || failed(converter.run(*shapes)))
       signalPassFailure();
   }
 };

@@ -1,7 +1,7 @@
 // Sizes of the model's named dimensions.
 #pragma once
 
-#include "lib/Conversion/OnnxToNN/Tensor.h"
+#include "spillway/Conversion/OnnxToNN/Tensor.h"
 
 #include "dialects/Onnx/Onnx.h"
 

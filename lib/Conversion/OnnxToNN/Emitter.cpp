@@ -1,4 +1,4 @@
-#include "lib/Conversion/OnnxToNN/Emitter.h"
+#include "spillway/Conversion/OnnxToNN/Emitter.h"
 
 #include "dialects/Zero/Zero.h"
 
@@ -21,12 +21,18 @@ APFloat toFloat(double value, FloatType type) {
 
 } // namespace
 
+void Emitter::checkSize(Value value) {
+  oversized |= !elementCount(cast<RankedTensorType>(value.getType()).getShape());
+}
+
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
 
 Tensor Emitter::constant(DataType type, DenseElementsAttr value) {
-  return {values.materialize(builder, location, value), type};
+  Value result = arith::ConstantOp::create(builder, location, value);
+  checkSize(result);
+  return {result, type};
 }
 
 Tensor Emitter::splat(DataType type, ArrayRef<int64_t> shape, double value) {
@@ -123,7 +129,7 @@ Tensor Emitter::concat(ArrayRef<Tensor> inputs, int64_t dim) {
   Shape shape(inputs.front().shape());
   shape[dim] = 0;
   for (Tensor input : inputs) {
-    shape[dim] += input.size(dim);
+    oversized |= llvm::AddOverflow(shape[dim], input.size(dim), shape[dim]) != 0;
     if (input.size(dim) != 0)
       values.push_back(input.value);
   }
@@ -144,7 +150,7 @@ Tensor Emitter::gather(Tensor data, Tensor indices, int64_t dim) {
   llvm::append_range(shape, indices.shape());
   llvm::append_range(shape, data.shape().drop_front(dim + 1));
   auto use = data.value.getDefiningOp<zero::UseOp>();
-  if (use && dim == 0 && data.rank() >= 2 && !known(indices))
+  if (use && dim == 0 && data.rank() >= 2 && !values.isKnown(indices.value))
     return {create<zero::LookupOp>(typeOf(data.type, shape), use.getState(), indices.value),
             data.type};
   return {create<nn::GatherOp>(typeOf(data.type, shape), data.value, indices.value, dim),

@@ -1,6 +1,6 @@
 // Operators that pick elements by index.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -16,7 +16,7 @@ LogicalResult checkIndexType(Node &node, Tensor indices) {
 /// Indices that are known, counted from zero; an error for one that lies outside.
 FailureOr<std::optional<SmallVector<int64_t>>> knownIndices(Node &node, Tensor indices,
                                                             int64_t size) {
-  const TensorValue *known = node.emit.known(indices);
+  std::optional<TensorValue> known = node.emit.known(indices);
   if (!known)
     return std::optional<SmallVector<int64_t>>();
   SmallVector<int64_t> values = asIntegers(*known, false);

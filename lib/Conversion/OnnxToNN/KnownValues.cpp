@@ -1,50 +1,67 @@
-#include "lib/Conversion/OnnxToNN/KnownValues.h"
+#include "spillway/Conversion/OnnxToNN/KnownValues.h"
+
+#include "spillway/Conversion/OnnxToNN/Tensor.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace spillway;
 
+namespace {
+
+/// The elements of a constant that is small enough to be computed with; null for other values.
+DenseElementsAttr knownConstant(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+  auto count = elements ? elementCount(elements.getType().getShape()) : std::nullopt;
+  return count && *count <= KnownValues::maxElements ? elements : nullptr;
+}
+
+} // namespace
+
 Value KnownValues::fold(Operation *op) {
   Value result = op->getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
-  if (type.getNumElements() > maxElements)
+  auto count = elementCount(type.getShape());
+  // The work of an attention is not bounded by the sizes of its operands and result.
+  if (!count || *count > maxElements || isa<nn::AttentionOp>(op) ||
+      !llvm::all_of(op->getOperands(), [&](Value operand) { return isKnown(operand); }))
     return result;
   SmallVector<TensorValue> operands, results;
-  for (Value operand : op->getOperands()) {
-    const TensorValue *known = lookup(operand);
-    if (!known)
-      return result;
-    operands.push_back(*known);
-  }
+  for (Value operand : op->getOperands())
+    operands.push_back(*lookup(operand));
   std::string reason;
   if (failed(evaluate(op, operands, results, reason)))
     return result;
-  DenseElementsAttr attr;
-  if (nn::tensorBytes(type) <= maxAttributeBytes)
-    attr = results.front().toAttr();
-  else if (DenseElementsAttr all = results.front().toAttr(); all.isSplat())
-    attr = all;
-  if (attr) {
+  TensorValue &value = results.front();
+  int64_t bytes = nn::tensorBytes(type);
+  if (bytes <= maxAttributeBytes || value.isSplat()) {
     OpBuilder builder(op);
-    result = arith::ConstantOp::create(builder, op->getLoc(), attr);
+    result = arith::ConstantOp::create(builder, op->getLoc(), value.toAttr());
     op->erase();
+  } else if (reserve(bytes)) {
+    record(result, std::move(value));
   }
-  record(result, std::move(results.front()));
   return result;
 }
 
-Value KnownValues::materialize(OpBuilder &builder, Location location, DenseElementsAttr value) {
-  Value result = arith::ConstantOp::create(builder, location, value);
-  if (value.getNumElements() <= maxElements)
-    if (auto tensor = TensorValue::fromAttr(value); succeeded(tensor))
-      record(result, *tensor);
-  return result;
+bool KnownValues::reserve(int64_t bytes) {
+  if (bytes > maxHeldBytes - heldBytes)
+    return false;
+  heldBytes += bytes;
+  return true;
 }
 
-const TensorValue *KnownValues::lookup(Value value) const {
-  auto found = tensors.find(value);
-  return found == tensors.end() ? nullptr : &found->second;
+bool KnownValues::isKnown(Value value) const {
+  return tensors.contains(value) || knownConstant(value);
+}
+
+std::optional<TensorValue> KnownValues::lookup(Value value) const {
+  if (auto found = tensors.find(value); found != tensors.end())
+    return found->second;
+  auto elements = knownConstant(value);
+  auto tensor = elements ? TensorValue::fromAttr(elements) : FailureOr<TensorValue>();
+  return failed(tensor) ? std::nullopt : std::optional(*std::move(tensor));
 }
 
 DenseElementsAttr spillway::splatConstant(Value value) {

@@ -1,6 +1,6 @@
 // Comparisons, logic and choice.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 using namespace mlir;
 using namespace spillway;

@@ -58,7 +58,7 @@ ModelConverter::ModelConverter(ModuleOp module, onnx::GraphOp graph, StringRef d
       builder(module.getContext()), stateBuilder(module.getContext()), emit(builder, known) {}
 
 LogicalResult ModelConverter::run(ArrayRef<Shape> shapes) {
-  if (failed(reportUnsupported()) || failed(createFunction(shapes)))
+  if (failed(createFunction(shapes)))
     return failure();
   LogicalResult result = success();
   for (Operation &op : graph.getBody().front()) {
@@ -79,7 +79,7 @@ LogicalResult ModelConverter::run(ArrayRef<Shape> shapes) {
   return success();
 }
 
-LogicalResult ModelConverter::reportUnsupported() {
+LogicalResult ModelConverter::checkOperators() {
   struct Kind {
     unsigned count = 0;
     onnx::NodeOp first;
@@ -110,18 +110,24 @@ LogicalResult ModelConverter::createFunction(ArrayRef<Shape> shapes) {
   MLIRContext *context = module.getContext();
   SmallVector<Type> types;
   SmallVector<DataType> elements;
+  LogicalResult result = success();
   for (auto [argument, shape] : llvm::zip_equal(graph.getBody().getArguments(), shapes)) {
     auto onnxType = cast<RankedTensorType>(argument.getType());
     auto element = dataTypeOf(onnxType.getElementType());
     StringRef name = cast<StringAttr>(graph.getInputs()[argument.getArgNumber()]).getValue();
     if (!element)
-      return emitError(graph.getLoc(), "input '") << name << "' has the element type "
-                                        << onnxType.getElementType() << ", which is not supported";
+      result = emitError(graph.getLoc(), "input '")
+               << name << "' has the element type " << onnxType.getElementType()
+               << ", which is not supported";
     if (!elementCount(shape))
-      return emitError(graph.getLoc(), "input '") << name << "' is too large";
+      result = emitError(graph.getLoc(), "input '") << name << "' is too large";
+    if (failed(result))
+      continue;
     elements.push_back(*element);
     types.push_back(RankedTensorType::get(shape, elementType(context, *element)));
   }
+  if (failed(result))
+    return failure();
   stateBuilder.setInsertionPoint(graph);
   function = func::FuncOp::create(stateBuilder, graph.getLoc(), "main",
                                   FunctionType::get(context, types, {}));
@@ -143,12 +149,17 @@ LogicalResult ModelConverter::createFunction(ArrayRef<Shape> shapes) {
 FailureOr<NodeValue> ModelConverter::valueOf(Value value) {
   if (isa<onnx::NoneType>(value.getType()))
     return NodeValue();
-  if (auto use = value.getDefiningOp<onnx::UseOp>()) {
-    auto tensor = initializerValue(use);
-    return failed(tensor) ? FailureOr<NodeValue>() : FailureOr<NodeValue>(*tensor);
-  }
-  auto found = converted.find(value);
-  return found == converted.end() ? FailureOr<NodeValue>() : FailureOr<NodeValue>(found->second);
+  if (auto found = converted.find(value); found != converted.end())
+    return found->second;
+  auto use = value.getDefiningOp<onnx::UseOp>();
+  if (!use)
+    return failure();
+  auto tensor = initializerValue(use);
+  if (failed(tensor))
+    return failure();
+  // All nodes share it: as many uses as readers would take a CSE of quadratic time.
+  converted[value] = *tensor;
+  return NodeValue(*tensor);
 }
 
 FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
@@ -166,20 +177,23 @@ FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
   if (failed(state))
     return failure();
   auto nnType = (*state).getTensorType();
-  const TensorValue *value = reads ? readState(*state) : nullptr;
-  if (reads && !value)
+  FailureOr<std::optional<TensorValue>> value = std::optional<TensorValue>();
+  if (reads)
+    value = readState(*state);
+  if (failed(value))
     return failure();
-  if (value && (nn::tensorBytes(nnType) <= KnownValues::maxAttributeBytes))
-    return emit.constant(*type, value->toAttr());
+  if (*value && nn::tensorBytes(nnType) <= KnownValues::maxAttributeBytes)
+    return emit.constant(*type, (*value)->toAttr());
   Value result = zero::UseOp::create(builder, use.getLoc(), nnType, (*state).getSymName(),
                                      IntegerAttr());
-  if (value)
-    known.record(result, *value);
+  if (*value)
+    known.record(result, **value);
   return Tensor{result, *type};
 }
 
 FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer, DataType type) {
-  zero::StateOp &state = states[initializer.getSymName()];
+  std::string symbol = ("w." + initializer.getSymName()).str();
+  zero::StateOp &state = states[symbol];
   if (state)
     return state;
   auto shape = cast<RankedTensorType>(initializer.getType()).getShape();
@@ -200,35 +214,33 @@ FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer
     return emitError(initializer.getLoc(), "tensor '") << initializer.getName() << "' has no dense value";
   }
   state = zero::StateOp::create(
-      stateBuilder, initializer.getLoc(), ("w." + initializer.getSymName()).str(),
-      initializer.getName(), nnType, zero::Role::parameter, nn::PanelsAttr(),
-      /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), source);
+      stateBuilder, initializer.getLoc(), symbol, initializer.getName(), nnType,
+      zero::Role::parameter, nn::PanelsAttr(), /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(),
+      ArrayAttr(), IntegerAttr(), source);
   return state;
 }
 
-const TensorValue *ModelConverter::readState(zero::StateOp state) {
-  auto [entry, isNew] = readStates.try_emplace(state.getSymName());
-  if (isNew) {
-    auto value = spillway::readState(state, directory);
-    if (failed(value)) {
-      readStates.erase(entry);
-      return nullptr;
-    }
-    entry->second = *value;
-  }
-  return &entry->second;
+FailureOr<std::optional<TensorValue>> ModelConverter::readState(zero::StateOp state) {
+  if (auto found = readStates.find(state.getSymName()); found != readStates.end())
+    return std::optional(found->second);
+  int64_t bytes = nn::tensorBytes(state.getTensorType());
+  if (bytes > KnownValues::maxAttributeBytes && !known.reserve(bytes))
+    return std::optional<TensorValue>();
+  FailureOr<TensorValue> value = spillway::readState(state, directory);
+  if (failed(value))
+    return failure();
+  readStates[state.getSymName()] = *value;
+  return std::optional(*value);
 }
 
-const TensorValue *ModelConverter::readValue(Tensor tensor) {
-  if (const TensorValue *value = known.lookup(tensor.value))
+std::optional<TensorValue> ModelConverter::readValue(Tensor tensor) {
+  if (auto value = known.lookup(tensor.value))
     return value;
   auto use = tensor.value.getDefiningOp<zero::UseOp>();
   if (!use || tensor.count() > KnownValues::maxElements)
-    return nullptr;
-  for (const auto &entry : states)
-    if (zero::StateOp state = entry.second; state.getSymName() == use.getState())
-      return readState(state);
-  return nullptr;
+    return std::nullopt;
+  auto value = readState(states.lookup(use.getState()));
+  return failed(value) ? std::nullopt : *value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,6 +271,8 @@ LogicalResult ModelConverter::checkInputs(onnx::NodeOp op, const Operator &row,
 }
 
 LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
+  if (op->getNumResults() == 0)
+    return success();
   SmallVector<NodeValue> inputs;
   emit.setLocation(op.getLoc());
   for (Value operand : op.getInputs()) {
@@ -281,8 +295,13 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
                               << op.getVersion();
   int64_t version = std::max<int64_t>(op.getVersion(), row->since);
   Node node(op, *row, version, inputs, emit, [this](Tensor tensor) { return readValue(tensor); });
-  if (failed(row->convert(node)) || node.hasAttributeErrors())
+  LogicalResult converts = row->convert(node);
+  bool oversized = emit.takeOversized();
+  if (failed(converts) || node.hasAttributeErrors())
     return failure();
+  if (oversized)
+    return emitError(op.getLoc()) << row->name << ": makes a tensor of more than "
+                                  << maxElementCount << " elements";
   node.warnOfUnknownAttributes();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), node.results())) {
     if (std::holds_alternative<std::monostate>(value) && !result.use_empty())

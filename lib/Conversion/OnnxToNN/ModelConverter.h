@@ -1,7 +1,7 @@
 // One walk over the nodes of a graph that builds a function of nn.
 #pragma once
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,13 +12,15 @@ public:
   /// `directory` is what the paths of initializers are relative to.
   ModelConverter(mlir::ModuleOp module, onnx::GraphOp graph, llvm::StringRef directory);
 
+  /// Reports all operators that are not supported, at once.
+  mlir::LogicalResult checkOperators();
+
   /// Replaces the graph and the initializers by `func.func @main` and states.
-  /// `shapes` are those of the graph's inputs. On failure, of which all reasons
+  /// `shapes` are those of the graph's inputs; its operators have been checked. On failure, of which all reasons
   /// have been reported, the module is half converted.
   mlir::LogicalResult run(llvm::ArrayRef<Shape> shapes);
 
 private:
-  mlir::LogicalResult reportUnsupported();
   mlir::LogicalResult createFunction(llvm::ArrayRef<Shape> shapes);
   mlir::LogicalResult convertNode(onnx::NodeOp op);
   mlir::LogicalResult checkInputs(onnx::NodeOp op, const Operator &row,
@@ -31,9 +33,10 @@ private:
   /// An initializer, as a constant or as a use of its state.
   mlir::FailureOr<Tensor> initializerValue(onnx::UseOp use);
   mlir::FailureOr<zero::StateOp> stateOf(onnx::InitializerOp initializer, DataType type);
-  /// Null where the value is too large to read, or where reading fails.
-  const TensorValue *readValue(Tensor tensor);
-  const TensorValue *readState(zero::StateOp state);
+  /// Nothing where the value is not known and too large to read, or where reading fails.
+  std::optional<TensorValue> readValue(Tensor tensor);
+  /// Nothing where no more values may be held (see KnownValues); failure where reading fails.
+  mlir::FailureOr<std::optional<TensorValue>> readState(zero::StateOp state);
 
   mlir::ModuleOp module;
   onnx::GraphOp graph;
@@ -46,8 +49,8 @@ private:
   KnownValues known;
   Emitter emit;
   llvm::DenseMap<mlir::Value, NodeValue> converted;
+  /// By symbol.
   llvm::StringMap<zero::StateOp> states;
-  /// By symbol of the state. Entries stay where they are.
   llvm::StringMap<TensorValue> readStates;
   /// Operators that were accepted although newer than the model's opset.
   llvm::StringSet<> remarked;

@@ -1,6 +1,6 @@
 // Operators that move elements without computing: shapes, orders, parts and repeats.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 using namespace mlir;
 using namespace spillway;

@@ -1,4 +1,4 @@
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -9,13 +9,13 @@ using namespace spillway;
 // Inputs
 //===----------------------------------------------------------------------===//
 
-FailureOr<const TensorValue *> Node::knownInput(unsigned i, StringRef what) {
+FailureOr<TensorValue> Node::knownInput(unsigned i, StringRef what) {
   if (!has(i) || !std::holds_alternative<Tensor>(inputs[i]))
     return error() << what << " (input " << i << ") must be given as a tensor";
-  const TensorValue *known = readValue(in(i));
+  std::optional<TensorValue> known = readValue(in(i));
   if (!known)
     return error() << what << " (input " << i << ") must be known at compile time";
-  return known;
+  return *known;
 }
 
 FailureOr<SmallVector<int64_t>> Node::ints(unsigned i, StringRef what) {
@@ -25,7 +25,7 @@ FailureOr<SmallVector<int64_t>> Node::ints(unsigned i, StringRef what) {
   if (!isInteger(in(i).type) || in(i).rank() > 1)
     return error() << what << " (input " << i << ") must be a list of integers, not "
                    << in(i).tensorType();
-  return asIntegers(**known, isUnsigned(in(i).type));
+  return asIntegers(*known, isUnsigned(in(i).type));
 }
 
 FailureOr<int64_t> Node::intScalar(unsigned i, StringRef what) {
@@ -35,7 +35,7 @@ FailureOr<int64_t> Node::intScalar(unsigned i, StringRef what) {
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asIntegers(**known, isUnsigned(in(i).type)).front();
+  return asIntegers(*known, isUnsigned(in(i).type)).front();
 }
 
 FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
@@ -45,7 +45,7 @@ FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asDouble(**known, isUnsigned(in(i).type));
+  return asDouble(*known, isUnsigned(in(i).type));
 }
 
 SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {

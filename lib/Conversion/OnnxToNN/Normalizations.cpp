@@ -1,6 +1,6 @@
 // Softmax and the norms.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 

@@ -1,4 +1,4 @@
-#include "lib/Conversion/OnnxToNN/OperatorTable.h"
+#include "spillway/Conversion/OnnxToNN/OperatorTable.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 
 using namespace spillway;

@@ -1,4 +1,4 @@
-#include "lib/Conversion/OnnxToNN/OperatorTable.h"
+#include "spillway/Conversion/OnnxToNN/OperatorTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,8 +11,8 @@ std::string keyOf(llvm::StringRef domain, llvm::StringRef name) { return (domain
 
 } // namespace
 
-const OperatorTable &OperatorTable::get() {
-  static const OperatorTable table = [] {
+OperatorTable &OperatorTable::instance() {
+  static OperatorTable table = [] {
     OperatorTable all;
     for (auto addFamily :
          {addActivations, addArithmetic, addAttention, addCasts, addContractions, addIndexing,

@@ -1,11 +1,14 @@
 // Sequences of a length that is known at compile time. They leave no operation behind.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 using namespace mlir;
 using namespace spillway;
 
 namespace {
+
+/// Of a sequence that a tensor is cut into.
+constexpr int64_t maxParts = 64 << 10;
 
 FailureOr<Sequence> sequenceIn(Node &node, unsigned i) {
   if (const Sequence *sequence = std::get_if<Sequence>(&node.value(i)))
@@ -32,7 +35,14 @@ LogicalResult convertSplitToSequence(Node &node) {
     return failure();
   int64_t size = x.size(*axis);
   SmallVector<int64_t> sizes;
+  auto checkCount = [&](int64_t parts) -> LogicalResult {
+    if (parts <= maxParts)
+      return success();
+    return node.error() << parts << " parts, at most " << maxParts << " are supported";
+  };
   if (!node.has(1)) {
+    if (failed(checkCount(size)))
+      return failure();
     sizes.assign(size, 1);
   } else {
     keep = true;
@@ -43,6 +53,8 @@ LogicalResult convertSplitToSequence(Node &node) {
       int64_t chunk = split->front();
       if (chunk <= 0)
         return node.error() << "split must be positive";
+      if (failed(checkCount(llvm::divideCeil(size, chunk))))
+        return failure();
       for (int64_t begin = 0; begin < size; begin += chunk)
         sizes.push_back(std::min(chunk, size - begin));
     } else {

@@ -1,6 +1,6 @@
 // Operators on shapes and operators that make tensors out of them.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include <cmath>
 
@@ -42,6 +42,12 @@ LogicalResult convertConstantOfShape(Node &node) {
   return node.result(emit.broadcast(emit.reshape(*value, {}), *shape));
 }
 
+/// Also of the lowest integer, which has no negation.
+uint64_t magnitude(int64_t value) {
+  auto bits = static_cast<uint64_t>(value);
+  return value < 0 ? -bits : bits;
+}
+
 LogicalResult convertRange(Node &node) {
   if (failed(node.sameTypes({0, 1, 2})))
     return failure();
@@ -65,9 +71,11 @@ LogicalResult convertRange(Node &node) {
     int64_t distance;
     if (*delta == 0 || llvm::SubOverflow(*limit, *start, distance))
       return node.error() << "start, limit and delta give no number of elements";
-    count = distance / *delta + (distance % *delta != 0 && (distance > 0) == (*delta > 0));
-    count = std::max<int64_t>(count, 0);
+    bool isEmpty = distance == 0 || (distance > 0) != (*delta > 0);
+    count = isEmpty ? 0 : static_cast<int64_t>(llvm::divideCeil(magnitude(distance), magnitude(*delta)));
   }
+  if (!elementCount({count}))
+    return node.error() << "the result is too large";
   auto stretch = [&](unsigned i) {
     return emit.broadcast(emit.reshape(node.in(i), {}), {count});
   };

@@ -1,6 +1,6 @@
 // Operators of training, in their inference form, and losses.
 
-#include "lib/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Node.h"
 
 using namespace mlir;
 using namespace spillway;

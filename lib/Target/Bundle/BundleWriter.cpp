@@ -1,6 +1,7 @@
 #include "spillway/Target/Bundle/BundleWriter.h"
 
 #include "dialects/Zero/Linked.h"
+#include "spillway/Support/ElementType.h"
 #include "spillway/Target/Bundle/StateSource.h"
 
 #include "runtime/base/File.h"
@@ -24,34 +25,11 @@ LogicalResult diagnose(Location location, const Status &status) {
   return emitError(location) << status.error().message;
 }
 
-DataType dataType(Type element) {
-  if (element.isF32())
-    return DataType::f32;
-  if (element.isF64())
-    return DataType::f64;
-  if (element.isF16())
-    return DataType::f16;
-  if (element.isBF16())
-    return DataType::bf16;
-  switch (element.getIntOrFloatBitWidth()) {
-  case 1:
-    return DataType::boolean;
-  case 8:
-    return DataType::i8;
-  case 16:
-    return DataType::i16;
-  case 32:
-    return DataType::i32;
-  default:
-    return DataType::i64;
-  }
-}
-
 NewState newState(zero::StateOp state) {
   RankedTensorType type = state.getTensorType();
   NewState result;
   result.type.name = state.getName().str();
-  result.type.dataType = dataType(type.getElementType());
+  result.type.dataType = *dataTypeOf(type.getElementType());
   result.type.shape.assign(type.getShape().begin(), type.getShape().end());
   if (auto layout = state.getLayoutAttr()) {
     result.type.layout = Layout::panels;

@@ -24,12 +24,14 @@ module {
 
 // -----
 
-// Rows of a weight are looked up; a tied weight is one state with two uses.
+// Rows of a weight are looked up; a tied weight is one state, and readers share its use.
 // CHECK: zero.state @w.e "wte" : tensor<100x8xf32>
 // CHECK-NOT: zero.state
 // CHECK: func.func @main(%[[IDS:.*]]: tensor<1x5xi64>
-// CHECK: %[[X:.*]] = zero.lookup @w.e[%[[IDS]]] : tensor<1x5xi64> -> tensor<1x5x8xf32>
 // CHECK: %[[W:.*]] = zero.use @w.e
+// CHECK-NOT: zero.use
+// CHECK: %[[X:.*]] = zero.lookup @w.e[%[[IDS]]] : tensor<1x5xi64> -> tensor<1x5x8xf32>
+// CHECK-NOT: zero.use
 // CHECK: nn.matmul %[[X]], %[[W]] transpose
 module {
   onnx.initializer @e "wte" : tensor<100x8xf32> = #onnx.extent<"m.onnx", 64, 3200, raw>

@@ -2,8 +2,8 @@
 // once what depends on constants alone.
 #pragma once
 
-#include "lib/Conversion/OnnxToNN/KnownValues.h"
-#include "lib/Conversion/OnnxToNN/Tensor.h"
+#include "spillway/Conversion/OnnxToNN/KnownValues.h"
+#include "spillway/Conversion/OnnxToNN/Tensor.h"
 
 #include "dialects/NN/NN.h"
 
@@ -22,8 +22,13 @@ public:
 
   /// Creates an operation with one result; evaluates it where its operands are known.
   template <typename Op, typename... Args> mlir::Value create(Args &&...args) {
-    return values.fold(Op::create(builder, location, std::forward<Args>(args)...));
+    Op op = Op::create(builder, location, std::forward<Args>(args)...);
+    checkSize(op->getResult(0));
+    return values.fold(op);
   }
+  /// Whether a tensor of more elements than any may have (maxElementCount) was made since the last
+  /// call. It must not stay.
+  bool takeOversized() { return std::exchange(oversized, false); }
 
   mlir::RankedTensorType typeOf(DataType type, llvm::ArrayRef<int64_t> shape) {
     return mlir::RankedTensorType::get(shape, elementType(context(), type));
@@ -37,8 +42,8 @@ public:
   Tensor constant(DataType type, mlir::DenseElementsAttr value);
   /// A splat like `a`.
   Tensor like(Tensor a, double value) { return splat(a.type, a.shape(), value); }
-  /// The values, where they are known at compile time; else null.
-  const TensorValue *known(Tensor a) { return values.lookup(a.value); }
+  /// The values, where they are known at compile time.
+  std::optional<TensorValue> known(Tensor a) { return values.lookup(a.value); }
 
   // Movement
   Tensor reshape(Tensor a, llvm::ArrayRef<int64_t> shape);
@@ -99,6 +104,7 @@ public:
   Tensor reduce(nn::ReductionKind kind, Tensor a, llvm::ArrayRef<int64_t> dims, bool keep);
 
 private:
+  void checkSize(mlir::Value value);
   template <typename FloatOp, typename SignedOp, typename UnsignedOp>
   Tensor binary(Tensor a, Tensor b);
   std::optional<Tensor> movedSplat(Tensor a, llvm::ArrayRef<int64_t> shape);
@@ -109,6 +115,7 @@ private:
   mlir::OpBuilder &builder;
   KnownValues &values;
   mlir::Location location;
+  bool oversized = false;
 };
 
 } // namespace spillway

@@ -1,8 +1,8 @@
 // An ONNX node on its way into nn: what a handler reads and what it leaves.
 #pragma once
 
-#include "lib/Conversion/OnnxToNN/Emitter.h"
-#include "lib/Conversion/OnnxToNN/OperatorTable.h"
+#include "spillway/Conversion/OnnxToNN/Emitter.h"
+#include "spillway/Conversion/OnnxToNN/OperatorTable.h"
 
 #include "dialects/Onnx/Onnx.h"
 
@@ -18,8 +18,8 @@ namespace spillway {
 class Node {
 public:
   /// Gives the value of a tensor that is known, or small enough to be read from the
-  /// model's files; else null.
-  using Reader = llvm::function_ref<const TensorValue *(Tensor)>;
+  /// model's files.
+  using Reader = llvm::function_ref<std::optional<TensorValue>(Tensor)>;
 
   Node(onnx::NodeOp op, const Operator &row, int64_t version, llvm::ArrayRef<NodeValue> inputs,
        Emitter &emit, Reader readValue)
@@ -103,7 +103,7 @@ public:
 
 private:
   template <typename Attr> Attr typedAttr(llvm::StringRef name, llvm::StringRef kind);
-  mlir::FailureOr<const TensorValue *> knownInput(unsigned i, llvm::StringRef what);
+  mlir::FailureOr<TensorValue> knownInput(unsigned i, llvm::StringRef what);
 
   mutable onnx::NodeOp op;
   const Operator &row;

@@ -1,7 +1,7 @@
 // What an ONNX value has become while its model is converted.
 #pragma once
 
-#include "runtime/base/DataType.h"
+#include "spillway/Support/ElementType.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -45,16 +45,16 @@ inline bool isInteger(DataType type) { return !isFloat(type) && type != DataType
 
 /// Whether the number of an ONNX element type is one that nn has.
 bool isDataType(DataType type);
-/// The signless element type that nn computes with.
-mlir::Type elementType(mlir::MLIRContext *context, DataType type);
-/// The element type that a type of the onnx dialect (ui8, i1, ...) stands for.
-std::optional<DataType> dataTypeOf(mlir::Type onnxElement);
 /// Elements of the onnx dialect with nn's element type.
 mlir::DenseElementsAttr signlessElements(mlir::DenseElementsAttr elements);
 
 using Shape = llvm::SmallVector<int64_t>;
 
-/// Number of elements; nothing where it exceeds what an int64_t counts.
+/// So that no tensor has more than 2^58 bytes, and sums of a few sizes fit in an int64_t.
+inline constexpr int64_t maxElementCount = int64_t{1} << 55;
+
+/// Number of elements; nothing where a size is negative, or the sizes that are not zero make more
+/// than maxElementCount.
 std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 
 /// 0, 1, ... up to the rank.

@@ -35,8 +35,11 @@ inline constexpr unsigned anyNumber = ~0u;
 
 class OperatorTable {
 public:
-  /// The table of all families.
-  static const OperatorTable &get();
+  /// The table of all families, and of plugins.
+  static const OperatorTable &get() { return instance(); }
+  /// Adds rows to it, for the models that are converted from then on. Not thread safe; strings of the
+  /// rows must outlive the process's conversions.
+  static void extend(std::initializer_list<Operator> rows) { instance().add(rows); }
 
   void add(std::initializer_list<Operator> rows);
 
@@ -53,6 +56,8 @@ public:
   std::vector<const Operator *> sorted() const;
 
 private:
+  static OperatorTable &instance();
+
   /// By "domain:name"; rows in ascending order of `since`.
   llvm::StringMap<std::vector<Operator>> rows;
 };

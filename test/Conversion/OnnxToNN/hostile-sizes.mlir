@@ -1,0 +1,65 @@
+// REQUIRES: spillway-opt
+// RUN: spillway-opt %s -convert-onnx-to-nn -split-input-file -verify-diagnostics
+
+// Sizes that no machine has are refused before anything of that size is made or counted.
+module {
+  onnx.initializer @row "row" : tensor<1xi64> = dense<0> : tensor<1xi64>
+  onnx.initializer @column "column" : tensor<1xi64> = dense<1> : tensor<1xi64>
+  onnx.initializer @huge "huge" : tensor<1xi64> = dense<4611686018427387904> : tensor<1xi64>
+  onnx.initializer @large "large" : tensor<1xi64> = dense<36028797018963968> : tensor<1xi64>
+  onnx.initializer @two "two" : tensor<2xi64> = dense<4294967296> : tensor<2xi64>
+  onnx.initializer @lowest "lowest" : tensor<i64> = dense<-9223372036854775808> : tensor<i64>
+  onnx.initializer @zero "zero" : tensor<i64> = dense<0> : tensor<i64>
+  onnx.initializer @minus "minus" : tensor<i64> = dense<-1> : tensor<i64>
+  onnx.initializer @one "one" : tensor<i64> = dense<1> : tensor<i64>
+  onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>):
+    %row = onnx.use @row : tensor<1xi64>
+    %column = onnx.use @column : tensor<1xi64>
+    %huge = onnx.use @huge : tensor<1xi64>
+    %large = onnx.use @large : tensor<1xi64>
+    %two = onnx.use @two : tensor<2xi64>
+    %lowest = onnx.use @lowest : tensor<i64>
+    %zero = onnx.use @zero : tensor<i64>
+    %minus = onnx.use @minus : tensor<i64>
+    %one = onnx.use @one : tensor<i64>
+    // expected-error @+1 {{ConstantOfShape: the shape holds a negative size or is too large}}
+    %0 = onnx.node "ConstantOfShape" (%huge) version 9 {} : tensor<1xi64>
+    // expected-error @+1 {{Tile: the result is too large}}
+    %1 = onnx.node "Tile" (%x, %two) version 13 {} : tensor<2x3xf32>, tensor<2xi64>
+    // expected-error @+1 {{Range: the result is too large}}
+    %2 = onnx.node "Range" (%zero, %lowest, %minus) version 11 {} : tensor<i64>, tensor<i64>, tensor<i64>
+    // expected-error @+1 {{Range: start, limit and delta give no number of elements}}
+    %3 = onnx.node "Range" (%one, %lowest, %minus) version 11 {} : tensor<i64>, tensor<i64>, tensor<i64>
+    %4 = onnx.node "ConstantOfShape" (%large) version 9 {} : tensor<1xi64>
+    // expected-error @+1 {{Concat: makes a tensor of more than 36028797018963968 elements}}
+    %5 = onnx.node "Concat" (%4, %4) version 13 {axis = 0 : i64} : !onnx.value, !onnx.value
+    // expected-error @+1 {{SplitToSequence: 36028797018963968 parts, at most 65536 are supported}}
+    %6 = onnx.node "SplitToSequence" (%4) version 11 {axis = 0 : i64} : !onnx.value
+    // expected-error @+1 {{SplitToSequence: 36028797018963968 parts, at most 65536 are supported}}
+    %7 = onnx.node "SplitToSequence" (%4, %one) version 11 {axis = 0 : i64} : !onnx.value, tensor<i64>
+    %8 = onnx.node "Unsqueeze" (%4, %row) version 13 {} : !onnx.value, tensor<1xi64>
+    %9 = onnx.node "Unsqueeze" (%4, %column) version 13 {} : !onnx.value, tensor<1xi64>
+    // expected-error @+1 {{Add: shapes do not broadcast}}
+    %10 = onnx.node "Add" (%8, %9) version 14 {} : !onnx.value, !onnx.value
+    // expected-error @+1 {{MatMul: makes a tensor of more than 36028797018963968 elements}}
+    %11 = onnx.node "MatMul" (%9, %8) version 13 {} : !onnx.value, !onnx.value
+    onnx.return %x : tensor<2x3xf32>
+  }
+}
+
+// -----
+
+// The largest parts and repeats of nothing are no problem; neither is a node that computes nothing.
+module {
+  onnx.initializer @large "large" : tensor<1xi64> = dense<36028797018963968> : tensor<1xi64>
+  onnx.initializer @most "most" : tensor<i64> = dense<9223372036854775807> : tensor<i64>
+  onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>):
+    %most = onnx.use @most : tensor<i64>
+    %0 = onnx.node "SplitToSequence" (%x, %most) version 11 {axis = 1 : i64} : tensor<2x3xf32>, tensor<i64>
+    %1 = onnx.node "ConcatFromSequence" (%0) version 11 {axis = 1 : i64} : !onnx.value
+    onnx.node "Split" (%x) version 13 outputs 0 {} : tensor<2x3xf32>
+    onnx.return %1 : !onnx.value
+  }
+}
