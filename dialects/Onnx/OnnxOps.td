@@ -17,6 +17,8 @@ def Onnx_Encoding : I32EnumAttr<"Encoding", "How the elements of an extent are w
   I32EnumAttrCase<"raw", 0>,
   // Protobuf varints: packed int32_data, int64_data or uint64_data.
   I32EnumAttrCase<"varint", 1>,
+  // A TensorProto, whose string_data are the elements.
+  I32EnumAttrCase<"message", 2>,
 ]> {
   let cppNamespace = "::spillway::onnx";
   let genSpecializedAttr = 0;
@@ -37,6 +39,11 @@ def Onnx_ExtentAttr : AttrDef<Onnx_Dialect, "Extent"> {
 def Onnx_ValueType : TypeDef<Onnx_Dialect, "Value"> {
   let mnemonic = "value";
   let summary = "A value whose type the file need not say: a tensor, sequence or optional";
+}
+
+def Onnx_StringType : TypeDef<Onnx_Dialect, "String"> {
+  let mnemonic = "string";
+  let summary = "A string, the element of tensors that no operator of ours takes";
 }
 
 def Onnx_NoneType : TypeDef<Onnx_Dialect, "None"> {

@@ -1,16 +1,21 @@
 #include "lib/Import/Bind.h"
 
+#include "runtime/io/Npy.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace spillway;
 using namespace spillway::onnx;
 
+namespace {
+
 /// Null where `text` is no number of this type.
-static Attribute element(StringRef text, Type type) {
+Attribute element(StringRef text, Type type) {
   if (auto real = dyn_cast<FloatType>(type)) {
     APFloat value(real.getFloatSemantics());
     llvm::Expected<APFloat::opStatus> status =
@@ -37,8 +42,59 @@ static Attribute element(StringRef text, Type type) {
   return IntegerAttr::get(type, APInt(width, number, /*isSigned=*/true));
 }
 
-FailureOr<ImportedTensor> spillway::onnx::boundTensor(StringRef text, RankedTensorType type,
-                                                      Location location) {
+/// Whether a tensor that a file holds may stand for the input, whose type may leave sizes open.
+LogicalResult checkFits(RankedTensorType input, RankedTensorType found, StringRef path,
+                        Location location) {
+  if (input.getElementType() == found.getElementType() &&
+      succeeded(verifyCompatibleShape(input.getShape(), found.getShape())))
+    return success();
+  return emitError(location) << "is " << input << "; '" << path << "' holds " << found;
+}
+
+FailureOr<ImportedTensor> fromNpy(StringRef path, RankedTensorType input, Location location) {
+  Result<NpyHeader> header = readNpyHeader(path.str());
+  if (!header.ok())
+    return emitError(location) << header.error().message;
+  MLIRContext *context = location.getContext();
+  auto type = RankedTensorType::get(header->shape,
+                                    elementType(static_cast<int32_t>(header->type), context));
+  // NumPy has no bf16: its bits come as u16.
+  if (input.getElementType().isBF16() && header->type == DataType::u16)
+    type = RankedTensorType::get(header->shape, input.getElementType());
+  if (failed(checkFits(input, type, path, location)))
+    return failure();
+  if (header->dataBytes > maxInlineBytes)
+    return ImportedTensor{type, ExtentAttr::get(context, StringAttr::get(context, path),
+                                                header->dataOffset, header->dataBytes,
+                                                Encoding::raw)};
+  std::vector<std::byte> bytes(header->dataBytes);
+  if (Status read = readNpyData(path.str(), *header, bytes); !read.ok())
+    return emitError(location) << read.error().message;
+  return ImportedTensor{type, denseFromRaw(type, bytes)};
+}
+
+FailureOr<ImportedTensor> fromTensorProto(StringRef path, RankedTensorType input,
+                                          Location location) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return emitError(location) << "cannot open '" << path << "': " << buffer.getError().message();
+  StringRef text = (*buffer)->getBuffer();
+  SourceFile file{path.str(), {reinterpret_cast<const std::byte *>(text.data()), text.size()}};
+  std::string error;
+  FailureOr<TensorMessage> message = readTensor(file.bytes, error);
+  if (failed(message))
+    return emitError(location) << "'" << path << "' holds no tensor: " << error;
+  FailureOr<ImportedTensor> tensor = importTensor(*message, file, location);
+  if (failed(tensor) || failed(checkFits(input, tensor->type, path, location)))
+    return failure();
+  return tensor;
+}
+
+FailureOr<ImportedTensor> fromText(StringRef text, RankedTensorType type, Location location) {
+  if (!type.getElementType().isIntOrFloat())
+    return emitError(location) << "has elements of " << type.getElementType()
+                               << ", which cannot be bound";
   SmallVector<StringRef> texts = {text.trim()};
   bool isList = text.trim().consume_front("[");
   if (isList) {
@@ -68,4 +124,15 @@ FailureOr<ImportedTensor> spillway::onnx::boundTensor(StringRef text, RankedTens
   if (!isList && type.getNumElements() == 0)
     elements.clear();
   return ImportedTensor{type, DenseElementsAttr::get(type, elements)};
+}
+
+} // namespace
+
+FailureOr<ImportedTensor> spillway::onnx::boundTensor(StringRef text, RankedTensorType type,
+                                                      Location location) {
+  if (text.ends_with(".npy"))
+    return fromNpy(text, type, location);
+  if (text.ends_with(".pb"))
+    return fromTensorProto(text, type, location);
+  return fromText(text, type, location);
 }

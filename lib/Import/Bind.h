@@ -5,7 +5,8 @@
 
 namespace spillway::onnx {
 
-/// The value of an input of type `type` as `text` gives it: see ImportOptions::binds.
+/// The value of an input of type `type` as `text` gives it: see ImportOptions::binds. Files of more than
+/// maxInlineBytes stay places in files.
 mlir::FailureOr<ImportedTensor> boundTensor(llvm::StringRef text, mlir::RankedTensorType type,
                                             mlir::Location location);
 

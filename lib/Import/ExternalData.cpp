@@ -8,10 +8,16 @@ using namespace spillway::onnx;
 
 namespace {
 
-/// Whether `path`, with all links followed, is below `folder`, with all links followed.
-bool isInside(const std::filesystem::path &path, const std::filesystem::path &folder) {
-  std::filesystem::path relative = path.lexically_relative(folder);
-  return !relative.empty() && *relative.begin() != "..";
+/// The file in the model's folder as its path is given, or where the path leads to.
+std::filesystem::path findBeside(const std::filesystem::path &model,
+                                 const std::filesystem::path &relative) {
+  std::filesystem::path beside = model.parent_path() / relative;
+  std::error_code code;
+  if (std::filesystem::exists(beside, code))
+    return beside;
+  std::filesystem::path besideTarget =
+      std::filesystem::canonical(model, code).parent_path() / relative;
+  return std::filesystem::exists(besideTarget, code) ? besideTarget : beside;
 }
 
 } // namespace
@@ -37,20 +43,14 @@ FailureOr<ExternalExtent> spillway::onnx::resolveExternalData(const TensorMessag
     return emitError(location) << "external data at '" << name
                                << "', which leaves the model's folder";
 
+  std::filesystem::path path = findBeside(file.path, relative);
   std::error_code code;
-  std::filesystem::path folder = file.path.parent_path();
-  std::filesystem::path path = folder / relative;
-  std::filesystem::path realFolder =
-      std::filesystem::canonical(folder.empty() ? "." : folder, code);
-  std::filesystem::path realPath = std::filesystem::canonical(path, code);
+  std::filesystem::file_status status = std::filesystem::status(path, code);
   if (code)
     return emitError(location) << "external data at '" << name << "': " << code.message();
-  if (!isInside(realPath, realFolder))
-    return emitError(location) << "external data at '" << name
-                               << "', a link that leaves the model's folder";
-  if (!std::filesystem::is_regular_file(realPath, code))
+  if (!std::filesystem::is_regular_file(status))
     return emitError(location) << "external data at '" << name << "', which is no regular file";
-  uint64_t size = std::filesystem::file_size(realPath, code);
+  uint64_t size = std::filesystem::file_size(path, code);
   if (length && *length != bytes)
     return emitError(location) << "external data of " << *length << " bytes, the type takes "
                                << bytes;

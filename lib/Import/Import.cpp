@@ -135,29 +135,30 @@ private:
 
   LogicalResult importInitializers(const GraphMessage &graph, Scope &scope) {
     auto isKept = [&](StringRef name) { return !scope.outer && kept.contains(name); };
+    LogicalResult result = success();
     auto add = [&](StringRef name, FailureOr<ImportedTensor> tensor, Location location) {
-      if (failed(tensor))
-        return failure();
-      if (scope.values.contains(name))
-        return LogicalResult(emitError(location) << "a second initializer of this name");
-      scope.values[name] = use(addInitializer(name, *tensor, location));
-      return success();
+      bool isNew = !scope.values.contains(name);
+      if (!isNew)
+        emitError(location) << "a second initializer of this name";
+      if (failed(tensor) || !isNew)
+        result = failure();
+      if (isNew)
+        scope.values[name] =
+            failed(tensor) ? none(location) : use(addInitializer(name, *tensor, location));
     };
     for (const TensorMessage &tensor : graph.initializers) {
       if (isKept(tensor.name))
         continue;
       Location location = initializerLocation(tensor.name);
-      if (failed(add(tensor.name, importTensor(tensor, file, location), location)))
-        return failure();
+      add(tensor.name, importTensor(tensor, file, location), location);
     }
     for (const SparseTensorMessage &tensor : graph.sparseInitializers) {
       if (isKept(tensor.values.name))
         continue;
       Location location = initializerLocation(tensor.values.name);
-      if (failed(add(tensor.values.name, importSparseTensor(tensor, file, location), location)))
-        return failure();
+      add(tensor.values.name, importSparseTensor(tensor, file, location), location);
     }
-    return success();
+    return result;
   }
 
   Location initializerLocation(StringRef name) {
@@ -171,19 +172,23 @@ private:
   LogicalResult importMainGraph(const GraphMessage &graph, const Context &context) {
     llvm::StringMap<StringRef> binds;
     llvm::StringSet<> constants;
-    if (failed(readBinds(graph, binds)) || failed(findConstants(graph, constants)))
-      return failure();
+    bool fits = succeeded(readBinds(graph, binds));
+    fits &= succeeded(findConstants(graph, constants));
 
     SmallVector<Attribute> inputs, dims, outputs;
     SmallVector<Type> types;
     SmallVector<std::pair<const ValueInfoMessage *, RankedTensorType>> bound;
+    SmallVector<StringRef> broken;
     for (const ValueInfoMessage &input : graph.inputs) {
       bool isBound = binds.contains(input.name);
       if (constants.contains(input.name) && !isBound)
         continue;
       FailureOr<RankedTensorType> type = inputType(input);
-      if (failed(type))
-        return failure();
+      if (failed(type)) {
+        fits = false;
+        broken.push_back(input.name);
+        continue;
+      }
       if (isBound) {
         bound.emplace_back(&input, *type);
         continue;
@@ -205,33 +210,45 @@ private:
     Block *body = builder.createBlock(&mainGraph.getBody(), {}, types,
                                       SmallVector<Location>(types.size(), modelLocation));
     Scope scope;
+    auto add = [&](StringRef name, Value value) {
+      if (scope.values.try_emplace(name, value).second)
+        return;
+      fits = false;
+      emitError(modelLocation) << "a second input named '" << name << "'";
+    };
     for (auto [name, argument] : llvm::zip_equal(inputs, body->getArguments()))
-      if (!scope.values.try_emplace(cast<StringAttr>(name).getValue(), argument).second)
-        return emitError(modelLocation) << "a second input named " << name;
+      add(cast<StringAttr>(name).getValue(), argument);
+    for (StringRef name : broken)
+      add(name, none(modelLocation));
     for (auto [input, type] : bound) {
       Location location = inputLocation(*input);
       FailureOr<ImportedTensor> tensor = boundTensor(binds[input->name], type, location);
-      if (failed(tensor))
-        return failure();
-      if (!scope.values.try_emplace(input->name).second)
-        return emitError(location) << "a second input of this name";
-      scope.values[input->name] = use(addInitializer(input->name, *tensor, location));
+      fits &= succeeded(tensor);
+      add(input->name, failed(tensor) ? none(location)
+                                      : use(addInitializer(input->name, *tensor, location)));
     }
-    return importBody(graph, scope, context);
+    return LogicalResult::success(succeeded(importBody(graph, scope, context)) && fits);
   }
 
   /// Of the main graph's inputs; an initializer that is bound is not read.
   LogicalResult readBinds(const GraphMessage &graph, llvm::StringMap<StringRef> &binds) {
+    LogicalResult result = success();
     for (StringRef bind : options.binds) {
-      auto [name, value] = bind.rsplit('=');
-      if (llvm::none_of(graph.inputs, [&](const auto &input) { return input.name == name; }))
-        return emitError(modelLocation)
-               << "cannot bind '" << name << "'; the inputs are " << inputNames(graph);
-      if (!binds.try_emplace(name, value).second)
-        return emitError(modelLocation) << "'" << name << "' is bound twice";
-      kept.insert(name);
+      // A name may hold the sign, and so may a file.
+      auto isPrefix = [&](const ValueInfoMessage &input) {
+        return bind.starts_with((input.name + "=").str());
+      };
+      auto input = llvm::find_if(graph.inputs, isPrefix);
+      if (input == graph.inputs.end()) {
+        result = emitError(modelLocation) << "cannot bind '" << bind.split('=').first
+                                          << "'; the inputs are " << inputNames(graph);
+        continue;
+      }
+      if (!binds.try_emplace(input->name, bind.drop_front(input->name.size() + 1)).second)
+        result = emitError(modelLocation) << "'" << input->name << "' is bound twice";
+      kept.insert(input->name);
     }
-    return success();
+    return result;
   }
 
   /// Initializers that are not kept as inputs.
@@ -240,10 +257,11 @@ private:
       constants.insert(tensor.name);
     for (const SparseTensorMessage &tensor : graph.sparseInitializers)
       constants.insert(tensor.values.name);
+    LogicalResult result = success();
     for (const std::string &name : options.keepInputs) {
       if (llvm::none_of(graph.inputs, [&](const auto &input) { return input.name == name; }))
-        return emitError(modelLocation)
-               << "cannot keep '" << name << "'; the inputs are " << inputNames(graph);
+        result = emitError(modelLocation)
+                 << "cannot keep '" << name << "'; the inputs are " << inputNames(graph);
       constants.erase(name);
       kept.insert(name);
     }
@@ -253,7 +271,7 @@ private:
     if (overridable && irVersion >= firstIrWithDefaults)
       emitRemark(modelLocation) << overridable
                                 << " inputs have an initializer as default and become constants";
-    return success();
+    return result;
   }
 
   static std::string inputNames(const GraphMessage &graph) {
@@ -293,16 +311,20 @@ private:
 
   /// Initializers, nodes and the return of a graph whose inputs are in `scope`.
   LogicalResult importBody(const GraphMessage &graph, Scope &scope, const Context &context) {
-    if (failed(importInitializers(graph, scope)) ||
-        failed(importNodes(graph.nodes, scope, context)))
-      return failure();
+    LogicalResult initializers = importInitializers(graph, scope);
+    LogicalResult result = importNodes(graph.nodes, scope, context);
+    if (failed(initializers) || isTooLarge())
+      result = failure();
     SmallVector<Value> results;
     for (const ValueInfoMessage &output : graph.outputs) {
       Value value = scope.lookup(output.name);
-      if (!value)
-        return emitError(modelLocation) << "output '" << output.name << "' is computed by no node";
+      if (!value && !isTooLarge())
+        result = emitError(modelLocation)
+                 << "output '" << output.name << "' is computed by no node";
       results.push_back(value);
     }
+    if (failed(result))
+      return failure();
     ReturnOp::create(builder, modelLocation, results);
     return success();
   }
@@ -310,13 +332,31 @@ private:
   LogicalResult importNodes(ArrayRef<NodeMessage> nodes, Scope &scope, const Context &context) {
     size_t nodeOnCycle = 0;
     FailureOr<std::vector<size_t>> order = orderNodes(nodes, nodeOnCycle);
-    if (failed(order))
+    if (failed(order)) {
+      defineBroken(nodes, scope);
       return emitError(nodeLocation(nodes[nodeOnCycle], context)) << "depends on its own output";
-    for (size_t i : *order)
-      if (failed(importNode(nodes[i], scope, context)))
+    }
+    LogicalResult result = success();
+    for (size_t i : *order) {
+      if (isTooLarge())
         return failure();
-    return success();
+      if (failed(importNode(nodes[i], scope, context))) {
+        result = failure();
+        defineBroken(nodes[i], scope);
+      }
+    }
+    return result;
   }
+
+  /// Stands for the outputs of nodes that failed, so that what reads them does not fail as well.
+  void defineBroken(ArrayRef<NodeMessage> nodes, Scope &scope) {
+    for (const NodeMessage &node : nodes)
+      for (StringRef output : node.outputs)
+        if (!scope.values.contains(output))
+          scope.values[output] = none(modelLocation);
+  }
+
+  bool isTooLarge() const { return nodes > maxNodes; }
 
   LogicalResult importSubgraph(const GraphMessage &graph, Region &region, const Scope &outer,
                                const Context &context) {
@@ -346,17 +386,21 @@ private:
     return NoneOp::create(builder, location, onnx::NoneType::get(builder.getContext()));
   }
 
-  FailureOr<SmallVector<Value>> operands(const NodeMessage &node, const Scope &scope,
+  /// A name that nothing defines is reported once.
+  FailureOr<SmallVector<Value>> operands(const NodeMessage &node, Scope &scope,
                                          Location location) {
     SmallVector<Value> values;
+    LogicalResult result = success();
     for (StringRef input : node.inputs) {
       Value value = input.empty() ? none(location) : scope.lookup(input);
-      if (!value)
-        return emitError(location)
-               << "reads '" << input << "', which no node, input or initializer defines";
+      if (!value) {
+        result = emitError(location)
+                 << "reads '" << input << "', which no node, input or initializer defines";
+        scope.values[input] = none(location);
+      }
       values.push_back(value);
     }
-    return values;
+    return failed(result) ? FailureOr<SmallVector<Value>>() : std::move(values);
   }
 
   /// The attribute itself, or what the call of the function around gave for it; null
@@ -371,7 +415,8 @@ private:
 
   LogicalResult importNode(const NodeMessage &node, Scope &scope, const Context &context) {
     Location location = nodeLocation(node, context);
-    if (++nodes > maxNodes)
+    ++nodes;
+    if (isTooLarge())
       return emitError(location) << "the model has more than " << maxNodes
                                  << " nodes with its local functions inlined";
     StringRef domain = canonicalDomain(node.domain);
@@ -408,22 +453,19 @@ private:
       fields.push_back(builder.getNamedAttr(formal.name, *value));
     }
 
-    // Outputs that are left out at the end are no outputs.
-    ArrayRef<StringRef> outputs = node.outputs;
-    while (!outputs.empty() && outputs.back().empty())
-      outputs = outputs.drop_back();
-    SmallVector<Type> types(outputs.size(), ValueType::get(builder.getContext()));
+    SmallVector<Type> types(node.outputs.size(), ValueType::get(builder.getContext()));
     auto op = NodeOp::create(
         builder, location, types, builder.getStringAttr(node.opType), *inputs,
         builder.getStringAttr(domain), builder.getI64IntegerAttr(opset->second),
         builder.getDictionaryAttr(fields), builder.getArrayAttr(graphNames), graphs.size());
+    LogicalResult outcome = success();
     for (auto [graph, region] : llvm::zip_equal(graphs, op.getBodies()))
       if (failed(importSubgraph(*graph, region, scope, context)))
-        return failure();
-    for (auto [name, result] : llvm::zip_equal(outputs, op.getOutputs()))
+        outcome = failure();
+    for (auto [name, result] : llvm::zip_equal(node.outputs, op.getOutputs()))
       if (failed(define(name, result, scope, location)))
-        return failure();
-    return success();
+        outcome = failure();
+    return outcome;
   }
 
   /// Constants of every form are initializers.
@@ -442,6 +484,18 @@ private:
                   location);
   }
 
+  /// onnx.AttributeProto.AttributeType.
+  enum AttributeKind : int32_t {
+    floatType = 1,
+    intType,
+    stringType,
+    tensorType,
+    graphType,
+    floatsType,
+    intsType,
+    stringsType
+  };
+
   FailureOr<ImportedTensor> constantTensor(const AttributeMessage &attribute, Location location) {
     if (attribute.tensors.size() == 1)
       return importTensor(attribute.tensors.front(), file, location);
@@ -451,7 +505,6 @@ private:
     auto vector = [&](size_t size, Type element) {
       return RankedTensorType::get(static_cast<int64_t>(size), element);
     };
-    enum { floatType = 1, intType = 2, floatsType = 6, intsType = 7 };
     switch (attribute.type) {
     case floatType: {
       RankedTensorType type = scalar(builder.getF32Type());
@@ -469,23 +522,18 @@ private:
       RankedTensorType type = vector(attribute.ints.size(), builder.getI64Type());
       return ImportedTensor{type, DenseElementsAttr::get(type, ArrayRef<int64_t>(attribute.ints))};
     }
+    case stringType:
+      return stringTensor({}, attribute.s, builder.getContext());
+    case stringsType:
+      return stringTensor(static_cast<int64_t>(attribute.strings.size()), attribute.strings,
+                          builder.getContext());
     default:
       return emitError(location) << "constant '" << attribute.name
-                                 << "' has a value that is not supported (strings?)";
+                                 << "' has a value that is not supported";
     }
   }
 
   FailureOr<Attribute> importAttribute(const AttributeMessage &attribute, Location location) {
-    enum Kind {
-      floatType = 1,
-      intType,
-      stringType,
-      tensorType,
-      graphType,
-      floatsType,
-      intsType,
-      stringsType
-    };
     switch (attribute.type) {
     case floatType:
       return Attribute(builder.getF32FloatAttr(attribute.f));

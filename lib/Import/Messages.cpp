@@ -34,6 +34,7 @@ public:
 
   TensorMessage tensor(Bytes message) {
     TensorMessage tensor;
+    tensor.message = message;
     fields(message, "TensorProto", [&](WireTag tag, WireCursor &cursor) {
       switch (tag.field) {
       case 1:
@@ -48,8 +49,7 @@ public:
       case 11:
         return typed(tag, cursor, tensor, /*varint=*/true);
       case 6:
-        tensor.hasStrings = true;
-        return cursor.skip(tag.type);
+        return texts(tag, cursor, tensor.strings);
       case 8:
         return text(tag, cursor, tensor.name);
       case 9:

@@ -19,6 +19,8 @@ using Bytes = std::span<const std::byte>;
 
 /// onnx.TensorProto. Of the typed fields only the place is kept.
 struct TensorMessage {
+  /// The whole of it.
+  Bytes message;
   llvm::StringRef name;
   std::vector<int64_t> dims;
   int32_t dataType = 0;
@@ -27,7 +29,7 @@ struct TensorMessage {
   /// uint64_data (varints), as they follow each other in the file.
   std::vector<Bytes> typedData;
   bool typedDataIsVarint = false;
-  bool hasStrings = false;
+  std::vector<llvm::StringRef> strings;
   bool isExternal = false;
   std::vector<std::pair<llvm::StringRef, llvm::StringRef>> externalData;
 };

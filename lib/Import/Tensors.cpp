@@ -41,7 +41,7 @@ uint64_t rawBytes(RankedTensorType type) {
 }
 
 /// Elements from their bits, one APInt each.
-Attribute denseFromBits(RankedTensorType type, ArrayRef<APInt> bits) {
+DenseElementsAttr denseFromBits(RankedTensorType type, ArrayRef<APInt> bits) {
   if (auto element = dyn_cast<FloatType>(type.getElementType())) {
     SmallVector<APFloat> values;
     for (const APInt &value : bits)
@@ -51,7 +51,9 @@ Attribute denseFromBits(RankedTensorType type, ArrayRef<APInt> bits) {
   return DenseElementsAttr::get(type, bits);
 }
 
-Attribute denseFromRaw(RankedTensorType type, Bytes raw) {
+} // namespace
+
+DenseElementsAttr spillway::onnx::denseFromRaw(RankedTensorType type, Bytes raw) {
   unsigned width = type.getElementType().getIntOrFloatBitWidth();
   uint64_t stride = storedBits(type.getElementType());
   SmallVector<APInt> bits;
@@ -66,6 +68,8 @@ Attribute denseFromRaw(RankedTensorType type, Bytes raw) {
   }
   return denseFromBits(type, bits);
 }
+
+namespace {
 
 /// Small packed types come several to a byte, a byte to a varint.
 unsigned elementsPerVarint(RankedTensorType type) {
@@ -138,6 +142,22 @@ FailureOr<Attribute> importTyped(const TensorMessage &tensor, RankedTensorType t
   return denseFromRaw(type, gathered);
 }
 
+FailureOr<ImportedTensor> importStrings(const TensorMessage &tensor, RankedTensorType type,
+                                        const SourceFile &file, Location location) {
+  if (tensor.isExternal || tensor.rawData)
+    return emitError(location) << "strings must be in string_data";
+  if (static_cast<int64_t>(tensor.strings.size()) != type.getNumElements())
+    return emitError(location) << "has " << tensor.strings.size() << " strings, its shape "
+                               << type.getNumElements() << " elements";
+  MLIRContext *context = location.getContext();
+  if (tensor.message.size() <= maxInlineBytes)
+    return stringTensor(tensor.dims, tensor.strings, context);
+  return ImportedTensor{
+      type, ExtentAttr::get(context, StringAttr::get(context, file.path.string()),
+                            tensor.message.data() - file.bytes.data(), tensor.message.size(),
+                            Encoding::message)};
+}
+
 } // namespace
 
 Type spillway::onnx::elementType(int32_t dataType, MLIRContext *context) {
@@ -157,6 +177,8 @@ Type spillway::onnx::elementType(int32_t dataType, MLIRContext *context) {
     return builder.getI32Type();
   case 7:
     return builder.getI64Type();
+  case string:
+    return StringType::get(context);
   case 9:
     return builder.getI1Type();
   case 10:
@@ -212,6 +234,8 @@ FailureOr<ImportedTensor> spillway::onnx::importTensor(const TensorMessage &tens
   FailureOr<RankedTensorType> type = tensorType(tensor.dims, tensor.dataType, location);
   if (failed(type))
     return failure();
+  if (tensor.dataType == DataType::string)
+    return importStrings(tensor, *type, file, location);
   uint64_t bytes = rawBytes(*type);
   MLIRContext *context = location.getContext();
   if (tensor.isExternal) {
@@ -239,12 +263,20 @@ FailureOr<ImportedTensor> spillway::onnx::importTensor(const TensorMessage &tens
   return ImportedTensor{*type, *value};
 }
 
+ImportedTensor spillway::onnx::stringTensor(ArrayRef<int64_t> shape, ArrayRef<StringRef> strings,
+                                            MLIRContext *context) {
+  auto type = RankedTensorType::get(shape, StringType::get(context));
+  return {type, DenseStringElementsAttr::get(type, strings)};
+}
+
 FailureOr<ImportedTensor> spillway::onnx::importSparseTensor(const SparseTensorMessage &tensor,
                                                              const SourceFile &file,
                                                              Location location) {
   FailureOr<RankedTensorType> type = tensorType(tensor.dims, tensor.values.dataType, location);
   if (failed(type))
     return failure();
+  if (tensor.values.dataType == DataType::string)
+    return emitError(location) << "sparse tensors of strings are not supported";
   if (rawBytes(*type) > maxGatheredBytes)
     return emitError(location) << "a sparse tensor of " << rawBytes(*type)
                                << " bytes when dense; at most " << maxGatheredBytes

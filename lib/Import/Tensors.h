@@ -30,11 +30,18 @@ struct ImportedTensor {
 };
 
 /// MLIR's type for an onnx.TensorProto.DataType; null for one that has none
-/// (strings, complex numbers, unknown).
+/// (complex numbers, unknown).
 mlir::Type elementType(int32_t dataType, mlir::MLIRContext *context);
 
 /// The element type as the ONNX text spells it, for diagnostics.
 std::string dataTypeName(int32_t dataType);
+
+/// Elements from their bytes as raw data holds them, which are as many as `type` takes.
+mlir::DenseElementsAttr denseFromRaw(mlir::RankedTensorType type, Bytes raw);
+
+/// Strings, row-major.
+ImportedTensor stringTensor(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<llvm::StringRef> strings,
+                            mlir::MLIRContext *context);
 
 /// Diagnoses, at `location`, sizes that do not fit, external files that are missing, too
 /// short or outside of the model's folder, and types without elements of ours.

@@ -11,8 +11,9 @@ namespace spillway {
 
 struct ImportOptions {
   /// NAME=VALUE: the input becomes a constant. VALUE is a number, true or false, which fills
-  /// the input's shape, or a list of them in brackets: [1, 2]. Sizes that the file leaves open
-  /// are taken from a list for inputs of rank 1 only.
+  /// the input's shape, a list of them in brackets, [1, 2], or a file: FILE.npy of NumPy's or FILE.pb,
+  /// an onnx.TensorProto. Sizes that the model leaves open are taken from a file, and for inputs of
+  /// rank 1 from a list.
   std::vector<std::string> binds;
   /// Inputs that have an initializer, as a default that a caller may override (IR version 4
   /// on), and are to stay inputs. The others become constants, of which a remark tells.
@@ -21,11 +22,11 @@ struct ImportOptions {
 
 /// Reads the model at `path` without the bytes of its initializers: time and memory grow
 /// with the graph, not with the weights. Extents of the result name the files they lie in as
-/// `path` names the model (its folder joined with the external location). IR versions from 3 and
-/// opsets from 7 on are taken; the file is not trusted.
+/// `path` names the model (its folder, or that of its target where it is a link, joined with the
+/// external location). IR versions from 3 and opsets from 7 on are taken; the file is not trusted.
 ///
-/// Null after a diagnostic for a file that cannot be read, is damaged, or contradicts
-/// itself, or for options that do not fit it.
+/// Null after diagnostics for a file that cannot be read, is damaged, or contradicts
+/// itself, or for options that do not fit it. All errors that do not follow from others are reported.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::StringRef path, mlir::MLIRContext &context,
                                              const ImportOptions &options = {});
 
