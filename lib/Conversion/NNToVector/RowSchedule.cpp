@@ -101,9 +101,11 @@ public:
 
   Value constant(Type type, double value) {
     Type element = getElementTypeOrSelf(type);
-    TypedAttr attribute =
-        isFloat(element) ? TypedAttr(b.getFloatAttr(element, value))
-                         : TypedAttr(b.getIntegerAttr(element, static_cast<int64_t>(value)));
+    // The highest i64 is rounded up on its way here.
+    constexpr int64_t highest = std::numeric_limits<int64_t>::max();
+    int64_t integer = value >= 0x1p63 ? highest : static_cast<int64_t>(value);
+    TypedAttr attribute = isFloat(element) ? TypedAttr(b.getFloatAttr(element, value))
+                                           : TypedAttr(b.getIntegerAttr(element, integer));
     return splat(type, attribute);
   }
   Value splat(Type type, TypedAttr value) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -209,6 +210,39 @@ TEST(RowKernels, NormsOverTheLastDimensions) {
       squares += std::pow(x[i / 69 * 69 + j], 2) / 69;
     ASSERT_NEAR(result[i], x[i] / std::sqrt(squares + 1e-6) * scale[i % 69], 5e-6);
   }
+}
+
+/// Of 64 bits, whose highest number is no double, along either dimension.
+TEST(RowKernels, ExtremaOfIntegers) {
+  std::string text;
+  for (const char *kind : {"min", "max"})
+    for (int dim : {0, 1}) {
+      std::string result = dim == 0 ? "tensor<5xi64>" : "tensor<3xi64>";
+      std::string name = kind + std::to_string(dim);
+      text += "nn.kernel @" + name + "(%x: tensor<3x5xi64>) -> " + result +
+              " attributes {schedule = #nn.schedule<row>, units = 1 : i64, scratch = 0 : i64} {\n"
+              "%0 = nn.reduce #nn.reduction<" + kind + "> %x dims [" + std::to_string(dim) +
+              "] : tensor<3x5xi64> -> " + result + "\nnn.yield %0 : " + result + "\n}\n";
+    }
+  CompiledKernels kernels(text);
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::vector<int64_t> x(15);
+  for (int i = 0; i < 15; ++i)
+    x[i] = (i * 7 % 15 - 7) * (int64_t{1} << 59);
+  for (int dim : {0, 1})
+    for (bool isMin : {true, false}) {
+      std::vector<int64_t> results(dim == 0 ? 5 : 3);
+      void *operands[] = {x.data(), results.data()};
+      kernels.run((isMin ? "min" : "max") + std::to_string(dim), operands);
+      for (size_t at = 0; at < results.size(); ++at) {
+        std::vector<int64_t> line;
+        for (int i = 0; i < 15; ++i)
+          if (static_cast<size_t>(dim == 0 ? i % 5 : i / 5) == at)
+            line.push_back(x[i]);
+        auto [low, high] = std::ranges::minmax(line);
+        ASSERT_EQ(results[at], isMin ? low : high) << "dimension " << dim << ", line " << at;
+      }
+    }
 }
 
 /// The contract: lane i mod 16, then lanes 8, 4, 2, 1 apart.
