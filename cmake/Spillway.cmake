@@ -60,8 +60,11 @@ function(spillway_tablegen target td)
   add_public_tablegen_target(${target})
 endfunction()
 
+# spillway_tool(NAME [PLUGINS] SOURCES... LINK libs...): a program. With PLUGINS its symbols are there for the
+# shared objects that it loads.
 function(spillway_tool name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "PLUGINS" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ${ARG_PLUGINS})
 endfunction()

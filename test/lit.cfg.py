@@ -29,7 +29,15 @@ for feature, flag in (("avx512", "avx512f"), ("avx512-bf16", "avx512_bf16")):
 # Whether tests may make a small file system of their own.
 if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0 and os.geteuid() == 0:
     config.available_features.add("mount")
+onnx_testdata = "/usr/share/libonnx-testdata/data"
+if os.path.isdir(onnx_testdata):
+    config.available_features.add("onnx-testdata")
+config.substitutions.append(("%onnx_testdata", onnx_testdata))
 if shutil.which("nvidia-smi"):
     config.available_features.add("cuda")
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%bin", config.spillway_bin))
+config.substitutions.append(("%spillway_source", config.spillway_source))
+config.substitutions.append(("%spillway_build", config.spillway_build))
+config.substitutions.append(("%plugin_flags", f"-DCMAKE_CXX_COMPILER={config.cxx_compiler} "
+                             f"-DCMAKE_CXX_COMPILER_LAUNCHER={config.cxx_launcher}"))

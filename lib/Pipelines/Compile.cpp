@@ -1,6 +1,5 @@
 #include "spillway/Pipelines/Compile.h"
 
-#include "spillway/Import/Import.h"
 #include "spillway/Pipelines/Pipelines.h"
 #include "spillway/Plan/Report.h"
 #include "spillway/Target/Bundle/BundleWriter.h"
@@ -14,6 +13,7 @@
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -87,7 +87,7 @@ LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWrite
 
 OwningOpRef<ModuleOp> readForm(const CompileOptions &options, MLIRContext &context) {
   if (options.from == Form::model)
-    return importOnnx(options.model, context);
+    return importOnnx(options.model, context, options.import);
   return parseSourceFile<ModuleOp>(options.model, &context);
 }
 
@@ -103,6 +103,19 @@ LogicalResult advance(ModuleOp module, Form form, const CompileOptions &options)
   default:
     llvm_unreachable("no pipeline leads from this form to another");
   }
+}
+
+LogicalResult runExtraPasses(ModuleOp module, StringRef name, Form form,
+                             ArrayRef<ExtraPasses> extra) {
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  for (const auto &[after, pipeline] : extra) {
+    std::string error;
+    llvm::raw_string_ostream stream(error);
+    if (after == form && failed(parsePassPipeline(pipeline, passes, stream)))
+      return emitError(module.getLoc())
+             << "passes after " << name << ", '" << pipeline << "': " << error;
+  }
+  return passes.empty() ? success() : passes.run(module);
 }
 
 LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
@@ -140,7 +153,8 @@ LogicalResult spillway::compileModel(const CompileOptions &options, MLIRContext 
       continue;
     if (reached > form && failed(advance(*module, std::exchange(form, reached), options)))
       return failure();
-    if (failed(dump(*module, name, options.dumpFolder)))
+    if (failed(runExtraPasses(*module, name, reached, options.passes)) ||
+        failed(dump(*module, name, options.dumpFolder)))
       return failure();
   }
   return options.to == Form::bundle ? writeBundle(*module, options)

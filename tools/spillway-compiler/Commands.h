@@ -4,6 +4,7 @@
 #include "runtime/base/Status.h"
 
 #include "spillway/Pipelines/Compile.h"
+#include "tools/spillway-compiler/Plugins.h"
 
 #include <memory>
 
@@ -17,11 +18,13 @@ namespace spillway {
 struct CompileFlags {
   std::vector<std::string> dims;
   std::string memory, tiers, target, machine, dumpFolder;
-  std::vector<std::string> tiles;
+  std::vector<std::string> tiles, passes;
   /// Of those that make one bundle.
   std::string report;
   unsigned threads = 0, ranks = 1;
   bool linkWeights = false;
+  ImportOptions import;
+  PluginFlags plugins;
 };
 
 /// Options that say what to plan for.
@@ -31,6 +34,9 @@ void addReportOption(CLI::App &command, CompileFlags &flags);
 /// Options that say what to plan for, and the ones that every subcommand that compiles has.
 void addCompileOptions(CLI::App &command, CompileFlags &flags);
 
+/// onnx, operations or kernels, as `flag` gives it.
+Result<Form> parseForm(const char *flag, const std::string &name);
+
 /// The same as values; a user error for what does not parse or contradicts itself.
 Result<CompileOptions> parseCompileFlags(const CompileFlags &flags);
 
@@ -39,8 +45,10 @@ void addCompileCommand(CLI::App &app, Status &status);
 void addReplanCommand(CLI::App &app, Status &status);
 void addVerifyCommand(CLI::App &app, Status &status);
 
-/// A context with all dialects, whose diagnostics go to standard error as
+/// A context with all dialects and those of plugins, whose diagnostics go to standard error as
 /// `spillway: error: <where>: <what>`, or into `errors` where given.
-std::unique_ptr<mlir::MLIRContext> makeContext(std::string *errors = nullptr);
+std::unique_ptr<mlir::MLIRContext>
+makeContext(const mlir::DialectRegistry &plugins = mlir::DialectRegistry(),
+            std::string *errors = nullptr);
 
 } // namespace spillway

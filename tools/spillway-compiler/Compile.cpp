@@ -11,23 +11,20 @@ struct Flags {
   std::string model, output, from, to;
 };
 
-Result<Form> parseForm(const char *flag, const std::string &name, Form otherwise) {
-  if (name.empty())
-    return otherwise;
-  if (std::optional<Form> form = formFromName(name))
-    return *form;
-  return userError("{} '{}': expected onnx, operations or kernels", flag, name);
-}
-
 Status compile(const Flags &flags) {
   SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
   options.model = flags.model;
   options.output = flags.output;
-  SPILLWAY_ASSIGN_OR_RETURN(options.from, parseForm("--from", flags.from, Form::model));
-  SPILLWAY_ASSIGN_OR_RETURN(options.to, parseForm("--to", flags.to, Form::bundle));
+  if (!flags.from.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(options.from, parseForm("--from", flags.from));
+  }
+  if (!flags.to.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(options.to, parseForm("--to", flags.to));
+  }
   if (options.from >= options.to)
     return userError("--from {} --to {}: nothing lies between them", flags.from, flags.to);
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  SPILLWAY_ASSIGN_OR_RETURN(mlir::DialectRegistry plugins, loadPlugins(flags.compile.plugins));
+  std::unique_ptr<mlir::MLIRContext> context = makeContext(plugins);
   if (mlir::failed(compileModel(options, *context)))
     return userError("'{}' was not compiled", flags.model);
   return {};

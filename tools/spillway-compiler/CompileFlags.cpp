@@ -42,7 +42,8 @@ void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
   command.add_option("--tiers", flags.tiers, "Two memories instead of one: device=SIZE,host=SIZE")
       ->excludes(memory);
   command.add_option("--tile", flags.tiles,
-                     "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights");
+                     "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights (repeatable)")
+      ->allow_extra_args(false);
   command.add_option("--threads", flags.threads,
                      "Threads that compute (default: all processors)");
   command
@@ -59,21 +60,48 @@ void spillway::addReportOption(CLI::App &command, CompileFlags &flags) {
 
 void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   addPlanOptions(command, flags);
-  command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)");
+  command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)")
+      ->allow_extra_args(false);
   command.add_flag("--link-weights", flags.linkWeights,
                    "Leave the weights in the model's files instead of packing them into the bundle");
+  command.add_option("--bind", flags.import.binds,
+                     "NAME=VALUE, NAME=FILE.npy or NAME=FILE.pb: the input becomes a constant "
+                     "(repeatable)")
+      ->allow_extra_args(false);
+  command.add_option("--keep-input", flags.import.keepInputs,
+                     "An input that stays one though the model has a default for it (repeatable)")
+      ->allow_extra_args(false);
   command.add_option("--cpu-level", flags.target,
                      "Instructions that kernels may use: avx2, avx512, avx512bf16 "
                      "(default: those of this machine)");
   command.add_option("--dump-mlir", flags.dumpFolder,
                      "Existing folder that receives the model in each form");
+  command.add_option("--passes-after", flags.passes,
+                     "FORM=PASSES: passes to run over the model in the form onnx, operations or "
+                     "kernels, e.g. operations=cse (repeatable)")
+      ->allow_extra_args(false);
+  addPluginOptions(command, flags.plugins);
+}
+
+Result<Form> spillway::parseForm(const char *flag, const std::string &name) {
+  if (std::optional<Form> form = formFromName(name))
+    return *form;
+  return userError("{} '{}': expected onnx, operations or kernels", flag, name);
 }
 
 Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   CompileOptions options;
   options.dims = flags.dims;
+  options.import = flags.import;
   options.dumpFolder = flags.dumpFolder;
   options.linkWeights = flags.linkWeights;
+  for (const std::string &passes : flags.passes) {
+    size_t equals = passes.find('=');
+    if (equals == std::string::npos)
+      return userError("--passes-after '{}': expected FORM=PASSES", passes);
+    SPILLWAY_ASSIGN_OR_RETURN(Form form, parseForm("--passes-after", passes.substr(0, equals)));
+    options.passes.push_back({form, passes.substr(equals + 1)});
+  }
   options.plan.tiles = flags.tiles;
   options.plan.report = flags.report;
   options.plan.ranks = flags.ranks;

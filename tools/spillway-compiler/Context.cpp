@@ -40,9 +40,11 @@ StringRef severity(DiagnosticSeverity severity) {
 
 } // namespace
 
-std::unique_ptr<MLIRContext> spillway::makeContext(std::string *errors) {
+std::unique_ptr<MLIRContext> spillway::makeContext(const DialectRegistry &plugins,
+                                                   std::string *errors) {
   DialectRegistry registry;
   registerDialects(registry);
+  plugins.appendTo(registry);
   auto context = std::make_unique<MLIRContext>(registry);
   context->loadAllAvailableDialects();
   context->printOpOnDiagnostic(false);

@@ -27,15 +27,21 @@ struct Flags {
   std::vector<std::string> folders;
   double atol = 1e-7, rtol = 1e-3;
   std::string engine = "auto";
+  bool constantInputs = false;
 };
 
 using Files = std::vector<HostTensor>;
+
+std::filesystem::path tensorPath(const std::filesystem::path &folder, const std::string &prefix,
+                                 size_t index) {
+  return folder / fmt::format("{}_{}.pb", prefix, index);
+}
 
 /// PREFIX_0.pb, PREFIX_1.pb, ... of a data set.
 Result<Files> readTensors(const std::filesystem::path &folder, const std::string &prefix) {
   Files tensors;
   while (true) {
-    std::filesystem::path path = folder / fmt::format("{}_{}.pb", prefix, tensors.size());
+    std::filesystem::path path = tensorPath(folder, prefix, tensors.size());
     std::error_code code;
     if (!std::filesystem::exists(path, code))
       return tensors;
@@ -44,12 +50,37 @@ Result<Files> readTensors(const std::filesystem::path &folder, const std::string
   }
 }
 
+onnx::GraphOp graphOf(mlir::ModuleOp module) {
+  return *module.getOps<onnx::GraphOp>().begin();
+}
+
+Status checkCount(onnx::GraphOp graph, const Files &inputs) {
+  if (graph.getInputs().size() == inputs.size())
+    return {};
+  return userError("the model has {} inputs, the data set {}", graph.getInputs().size(),
+                   inputs.size());
+}
+
+/// Binds the inputs that a compiler must know, shapes and axes and the like, to their data, and
+/// leaves in `inputs` what a run takes.
+std::vector<std::string> bindIntegers(onnx::GraphOp graph, const std::filesystem::path &set,
+                                      Files &inputs) {
+  std::vector<std::string> binds;
+  Files rest;
+  for (auto [i, name] : llvm::enumerate(graph.getInputs().getAsValueRange<mlir::StringAttr>())) {
+    bool isInteger = inputs[i].type == DataType::i64 || inputs[i].type == DataType::i32;
+    if (isInteger && inputs[i].shape.size() <= 1)
+      binds.push_back(fmt::format("{}={}", name.str(), tensorPath(set, "input", i).string()));
+    else
+      rest.push_back(std::move(inputs[i]));
+  }
+  inputs = std::move(rest);
+  return binds;
+}
+
 /// NAME=SIZE of each dimension that the model leaves open, from the inputs' shapes.
-Result<std::vector<std::string>> dimsFromData(mlir::ModuleOp module, const Files &inputs) {
-  onnx::GraphOp graph = *module.getOps<onnx::GraphOp>().begin();
-  if (graph.getInputs().size() != inputs.size())
-    return userError("the model has {} inputs, the data set {}", graph.getInputs().size(),
-                     inputs.size());
+Result<std::vector<std::string>> dimsFromData(onnx::GraphOp graph, const Files &inputs) {
+  SPILLWAY_RETURN_IF_ERROR(checkCount(graph, inputs));
   std::map<std::string, int64_t> sizes;
   for (auto [i, argument] : llvm::enumerate(graph.getBody().getArguments())) {
     auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
@@ -102,17 +133,24 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return fmt::format("[{}]", fmt::join(shape, ","));
 }
 
+/// The ONNX backend tests hold bf16 as the u16 of its bits.
+DataType typeOf(const HostTensor &tensor, const Binding &binding) {
+  bool isBits = tensor.type == DataType::u16 && binding.dataType == DataType::bf16;
+  return isBits ? DataType::bf16 : tensor.type;
+}
+
 /// Floats within atol + rtol * |expected|, where NaN equals NaN and an infinity
 /// itself; others bit by bit.
 Status compare(const Binding &output, std::span<const std::byte> actual, const HostTensor &expected,
                double atol, double rtol) {
-  if (output.dataType != expected.type || output.shape != expected.shape)
+  DataType type = typeOf(expected, output);
+  if (output.dataType != type || output.shape != expected.shape)
     return userError("output '{}' is {}{}, expected {}{}", output.name, name(output.dataType),
-                     shapeText(output.shape), name(expected.type), shapeText(expected.shape));
-  uint64_t width = byteWidth(expected.type), count = expected.bytes.size() / width;
+                     shapeText(output.shape), name(type), shapeText(expected.shape));
+  uint64_t width = byteWidth(type), count = expected.bytes.size() / width;
   for (uint64_t i = 0; i < count; ++i) {
     const std::byte *a = actual.data() + i * width, *b = expected.bytes.data() + i * width;
-    std::optional<double> x = floatElement(expected.type, a), y = floatElement(expected.type, b);
+    std::optional<double> x = floatElement(type, a), y = floatElement(type, b);
     if (!x) {
       if (std::memcmp(a, b, width) != 0)
         return userError("output '{}' differs at element {}", output.name, i);
@@ -141,6 +179,7 @@ public:
   explicit Verify(const Flags &flags) : flags(flags) {}
 
   Status run() {
+    SPILLWAY_ASSIGN_OR_RETURN(plugins, loadPlugins(flags.compile.plugins));
     for (const std::string &folder : flags.folders) {
       Status status = verifyCase(folder);
       ++(status.ok() ? passed : failed);
@@ -177,11 +216,18 @@ private:
     SPILLWAY_ASSIGN_OR_RETURN(Files outputs, readTensors(set, "output"));
     SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
     std::string errors;
-    std::unique_ptr<mlir::MLIRContext> context = makeContext(&errors);
-    mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(model.string(), *context);
+    std::unique_ptr<mlir::MLIRContext> context = makeContext(plugins, &errors);
+    auto import = [&] { return importOnnx(model.string(), *context, options.import); };
+    mlir::OwningOpRef<mlir::ModuleOp> module = import();
+    if (module && flags.constantInputs) {
+      SPILLWAY_RETURN_IF_ERROR(checkCount(graphOf(*module), inputs));
+      llvm::append_range(options.import.binds, bindIntegers(graphOf(*module), set, inputs));
+      module = import();
+    }
     if (!module)
       return userError("{}", errors);
-    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::string> dims, dimsFromData(*module, inputs));
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::string> dims,
+                              dimsFromData(graphOf(*module), inputs));
     options.dims.insert(options.dims.end(), dims.begin(), dims.end());
     options.model = model.string();
     options.output = (temporary.path / "model.spill").string();
@@ -203,7 +249,7 @@ private:
   Status runAndCompare(Session &session, const Files &inputs, const Files &outputs) {
     const Program &program = session.program();
     for (auto [binding, tensor] : llvm::zip_equal(program.inputs, inputs)) {
-      if (binding.dataType != tensor.type || binding.shape != tensor.shape)
+      if (binding.dataType != typeOf(tensor, binding) || binding.shape != tensor.shape)
         return userError("input '{}' is {}{}, its data {}{}", binding.name, name(binding.dataType),
                          shapeText(binding.shape), name(tensor.type), shapeText(tensor.shape));
       std::span<std::byte> bytes = session.bytes(binding);
@@ -222,6 +268,7 @@ private:
   }
 
   const Flags &flags;
+  mlir::DialectRegistry plugins;
   TemporaryFolder temporary;
   unsigned passed = 0, failed = 0;
 };
@@ -236,6 +283,9 @@ void spillway::addVerifyCommand(CLI::App &app, Status &status) {
       ->required();
   command->add_option("--atol", flags->atol, "Absolute tolerance")->capture_default_str();
   command->add_option("--rtol", flags->rtol, "Relative tolerance")->capture_default_str();
+  command->add_flag("--constant-inputs", flags->constantInputs,
+                    "Integer inputs of rank 0 and 1 become constants of their data: shapes, axes and "
+                    "the like, which must be known when a model is compiled");
   command->add_option("--io", flags->engine, "Storage engine")
       ->check(CLI::IsMember({"auto", "uring", "pread"}));
   addCompileOptions(*command, flags->compile);

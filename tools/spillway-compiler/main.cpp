@@ -1,6 +1,7 @@
 // The subcommands of `spillway` that need the compiler. Started by the driver, which
 // hands over its own arguments.
 
+#include "spillway/Pipelines/Registration.h"
 #include "tools/spillway-compiler/Commands.h"
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 using namespace spillway;
 
 int main(int argc, char **argv) {
+  registerPasses();
   CLI::App app("Compiles ONNX models that do not fit in memory.", "spillway");
   app.require_subcommand(1);
   Status status;

@@ -32,7 +32,7 @@ static cl::opt<Translation> translation(
                clEnumValN(Translation::rtToTable, "rt-to-table",
                           "Encode the rt.program of an MLIR file as a bundle's table.bin")));
 static cl::list<std::string> binds("bind", cl::desc("An input that becomes a constant"),
-                                   cl::value_desc("NAME=VALUE"));
+                                   cl::value_desc("NAME=VALUE|FILE.npy|FILE.pb"));
 static cl::list<std::string> keepInputs("keep-input",
                                         cl::desc("An input that stays one though it has a default"),
                                         cl::value_desc("NAME"));

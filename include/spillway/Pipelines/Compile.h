@@ -1,6 +1,7 @@
 // From a model to a bundle.
 #pragma once
 
+#include "spillway/Import/Import.h"
 #include "spillway/Pipelines/Plan.h"
 #include "spillway/Target/CPU/CpuTarget.h"
 
@@ -18,6 +19,13 @@ enum class Form { model, onnx, operations, kernels, bundle };
 /// `onnx`, `operations` or `kernels`; null for any other name.
 std::optional<Form> formFromName(llvm::StringRef name);
 
+/// Passes of the user's, as in a textual pipeline over the module.
+struct ExtraPasses {
+  /// onnx, operations or kernels: what they find and leave.
+  Form after;
+  std::string pipeline;
+};
+
 struct CompileOptions {
   /// The .onnx file, or the .mlir file of the form `from`.
   std::string model;
@@ -25,12 +33,16 @@ struct CompileOptions {
   std::string output;
   /// Which form `model` holds and which one `output` receives; `from` comes before `to`.
   Form from = Form::model, to = Form::bundle;
+  /// For models that are imported.
+  ImportOptions import;
   /// Sizes of dynamic dimensions, NAME=SIZE.
   std::vector<std::string> dims;
   /// Weights stay in the model's files, which the bundle then needs unchanged.
   bool linkWeights = false;
   CpuTarget target;
   PlanOptions plan;
+  /// In the order in which they run in each form, before it is written anywhere.
+  std::vector<ExtraPasses> passes;
   /// Existing folder that receives the module in each form (onnx.mlir, operations.mlir, kernels.mlir),
   /// as it is planned (program.mlir) and as a step (rt.mlir); empty for none.
   std::string dumpFolder;
