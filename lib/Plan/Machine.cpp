@@ -52,9 +52,10 @@ Status parseChannels(const Json &json, std::array<Channel, 6> &channels) {
     if (it == json.end())
       continue;
     Reader reader(*it, fmt::format("channel {}", streamNames[i]));
-    SPILLWAY_RETURN_IF_ERROR(reader.checkKeys({"bytes_per_second", "latency_seconds"}));
+    SPILLWAY_RETURN_IF_ERROR(reader.checkKeys({"bytes_per_second", "latency_seconds", "transfer_seconds"}));
     SPILLWAY_RETURN_IF_ERROR(reader.read("bytes_per_second", channels[i].bytesPerSecond));
     SPILLWAY_RETURN_IF_ERROR(reader.read("latency_seconds", channels[i].latencySeconds, true));
+    SPILLWAY_RETURN_IF_ERROR(reader.read("transfer_seconds", channels[i].transferSeconds, true));
   }
   return {};
 }
@@ -101,7 +102,8 @@ std::string Machine::print() const {
   for (size_t i = 1; i < streamNames.size(); ++i)
     json["channels"][std::string(streamNames[i])] = {
         {"bytes_per_second", channels[i].bytesPerSecond},
-        {"latency_seconds", channels[i].latencySeconds}};
+        {"latency_seconds", channels[i].latencySeconds},
+        {"transfer_seconds", channels[i].transferSeconds}};
   return json.dump(2) + "\n";
 }
 
@@ -116,7 +118,7 @@ double spillway::plan::launchSeconds(const Machine &machine, const KernelCost &c
 }
 
 double spillway::plan::channelSeconds(const Channel &channel, double bytes) {
-  return bytes / channel.bytesPerSecond;
+  return channel.transferSeconds + bytes / channel.bytesPerSecond;
 }
 
 double spillway::plan::lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,
@@ -125,7 +127,7 @@ double spillway::plan::lookupSeconds(const Channel &channel, uint64_t count, uin
     return 0;
   uint64_t atOnce = std::max<uint64_t>(1, pieceBytes ? stagingBytes / pieceBytes : count);
   auto rounds = static_cast<double>((count + atOnce - 1) / atOnce);
-  return channelSeconds(channel, static_cast<double>(count * pieceBytes)) +
+  return static_cast<double>(count) * channelSeconds(channel, static_cast<double>(pieceBytes)) +
          (rounds - 1) * channel.latencySeconds;
 }
 

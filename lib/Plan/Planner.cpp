@@ -4,6 +4,7 @@
 #include "runtime/base/Size.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -15,7 +16,8 @@ namespace {
 constexpr uint64_t blockBytes = 4096;
 /// States up to this size are kept before any other: they save a transfer each.
 constexpr uint64_t smallStateBytes = 64 << 10;
-/// The largest tiles that are tried. 0: the smallest possible.
+/// The largest tiles that are tried; 0: the smallest possible. Besides, tiles of which one, two
+/// or four calls' fit the staging that the smallest need.
 constexpr uint64_t tileLadder[] = {1ull << 62, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 2 << 20,
                                    1 << 20,    512 << 10, 256 << 10, 64 << 10, 0};
 /// Stagings that are tried, over what the largest piece takes, in quarters.
@@ -29,8 +31,11 @@ uint64_t alignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-/// The units of each state's tiles where none exceeds `maxBytes` but by the size of a chunk.
-std::vector<uint64_t> cutStates(const Step &step, uint64_t maxBytes) {
+/// The most bytes of a tile, by group of states.
+using TileLimit = std::function<uint64_t(uint32_t)>;
+
+/// The units of each state's tiles where none exceeds its limit but by the size of a chunk.
+std::vector<uint64_t> cutStates(const Step &step, const TileLimit &limit) {
   std::vector<uint64_t> result(step.states.size());
   std::map<uint32_t, std::pair<uint64_t, uint64_t>> groups; // chunk units, bytes of the largest unit
   for (const StepState &state : step.states)
@@ -49,12 +54,36 @@ std::vector<uint64_t> cutStates(const Step &step, uint64_t maxBytes) {
     }
     auto [chunk, unitBytes] = groups[state.group];
     uint64_t chunkBytes = std::max<uint64_t>(1, chunk * unitBytes);
-    uint64_t most = std::max<uint64_t>(1, maxBytes / chunkBytes) * chunk;
+    uint64_t most = std::max<uint64_t>(1, limit(state.group) / chunkBytes) * chunk;
     uint64_t tiles = (state.units + most - 1) / most;
     uint64_t units = alignUp((state.units + tiles - 1) / tiles, chunk);
     result[i] = units < state.units ? units : 0;
   }
   return result;
+}
+
+std::vector<uint64_t> cutStates(const Step &step, uint64_t maxBytes) {
+  return cutStates(step, [=](uint32_t) { return maxBytes; });
+}
+
+/// The largest tiles of which no call takes more than `pieceBytes` at once, beside states that
+/// cannot be cut; the smallest tiles where even these exceed it.
+std::vector<uint64_t> fitTiles(const Step &step, uint64_t pieceBytes) {
+  std::map<uint32_t, uint64_t> limits;
+  for (const StepMoment &moment : step.moments) {
+    uint64_t whole = 0, cut = 0;
+    for (uint32_t index : moment.states)
+      if (step.states[index].tileable)
+        ++cut;
+      else
+        whole += step.states[index].extent();
+    uint64_t room = cut && pieceBytes > whole ? (pieceBytes - whole) / cut : 0;
+    for (uint32_t index : moment.states) {
+      auto [it, isNew] = limits.try_emplace(step.states[index].group, room);
+      it->second = std::min(it->second, room);
+    }
+  }
+  return cutStates(step, [&](uint32_t group) { return limits[group]; });
 }
 
 uint64_t tileCount(const StepState &state, uint64_t tileUnits) {
@@ -115,12 +144,16 @@ public:
   }
 
   std::optional<Placement> run() {
+    std::vector<std::vector<uint64_t>> cuts;
+    for (uint64_t maxBytes : tileLadder)
+      cuts.push_back(cutStates(step_, maxBytes));
+    uint64_t leastStaging = largestPieceBytes(step_, cuts.back());
+    for (uint64_t slots : {1, 2, 4})
+      cuts.push_back(fitTiles(step_, leastStaging / slots));
     std::set<std::vector<uint64_t>> tried;
-    for (uint64_t maxBytes : tileLadder) {
-      std::vector<uint64_t> tileUnits = cutStates(step_, maxBytes);
+    for (const std::vector<uint64_t> &tileUnits : cuts)
       if (tried.insert(tileUnits).second)
         tryTiles(tileUnits);
-    }
     return std::move(best_);
   }
 

@@ -193,11 +193,12 @@ private:
   /// For how long a command keeps its stream busy, without a channel's latency.
   Work workOf(const table::Command &command) const {
     auto move = [&](uint64_t bytes) {
-      const Channel &channel = machine_.channels[static_cast<size_t>(command.stream())];
-      double perSecond = command.stream() == table::Stream::compute
-                             ? machine_.memoryBytesPerSecond / 2
-                             : channel.bytesPerSecond;
-      return Work{static_cast<double>(bytes) / perSecond, bytes};
+      auto count = static_cast<double>(bytes);
+      double seconds =
+          command.stream() == table::Stream::compute
+              ? 2 * count / machine_.memoryBytesPerSecond
+              : channelSeconds(machine_.channels[static_cast<size_t>(command.stream())], count);
+      return Work{seconds, bytes};
     };
     switch (command.operation_type()) {
     case table::Operation::Read:

@@ -39,7 +39,7 @@ Status measureProcessor(unsigned threads, plan::Machine &machine) {
   machine.memoryBytesPerSecond = measureMemoryReads(*team, arena.bytes());
   double copy = measureCopy(arena.bytes());
   for (StreamKind stream : {StreamKind::copyUp, StreamKind::copyDown})
-    machine.channels[static_cast<size_t>(stream)] = {copy, machine.launchSeconds};
+    machine.channels[static_cast<size_t>(stream)] = {copy, machine.launchSeconds, 0};
   fmt::print("{} threads: {:.1f} GFlop/s each in f32, {:.1f} in f64, {:.1f} in bf16 ({:.0f} % of "
              "the peak, as kernels reach)\n",
              threads, 1e-9 * machine.flopsPerThread[DataType::f32],
@@ -63,13 +63,15 @@ Status calibrate(const CalibrateOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(
       StorageSpeed speed,
       measureStorage(options.folder, bytes, *io::engineKindFromName(options.engine)));
-  machine.channels[static_cast<size_t>(StreamKind::read)] = {speed.readBytesPerSecond,
-                                                             speed.readLatency};
-  machine.channels[static_cast<size_t>(StreamKind::write)] = {speed.writeBytesPerSecond,
-                                                              speed.writeLatency};
-  fmt::print("drive of '{}': reads {:.2f} GB/s, first byte after {}; writes {:.2f} GB/s, {}\n",
-             options.folder, 1e-9 * speed.readBytesPerSecond, formatSeconds(speed.readLatency),
-             1e-9 * speed.writeBytesPerSecond, formatSeconds(speed.writeLatency));
+  machine.channels[static_cast<size_t>(StreamKind::read)] = {
+      speed.readBytesPerSecond, speed.readLatency, speed.readTransfer};
+  machine.channels[static_cast<size_t>(StreamKind::write)] = {
+      speed.writeBytesPerSecond, speed.writeLatency, speed.writeTransfer};
+  fmt::print("drive of '{}': reads {:.2f} GB/s, {} a transfer, {} alone; writes {:.2f} GB/s, {} a "
+             "transfer, {} alone\n",
+             options.folder, 1e-9 * speed.readBytesPerSecond, formatSeconds(speed.readTransfer),
+             formatSeconds(speed.readLatency), 1e-9 * speed.writeBytesPerSecond,
+             formatSeconds(speed.writeTransfer), formatSeconds(speed.writeLatency));
   std::string text = machine.print();
   return writeFileAtomically(options.output, std::as_bytes(std::span(text)));
 }

@@ -50,24 +50,9 @@ std::string describeModel(const PlannedBundle &bundle) {
   return text;
 }
 
-/// Bytes of states by the tier in which they live between steps.
-std::string describeHomes(const Json &states) {
-  constexpr const char *tiers[] = {"device", "host", "nvme"};
-  uint64_t bytes[3] = {};
-  for (const Json &state : states) {
-    uint64_t total = bytesIn(state, "bytes"), tiles = std::max<uint64_t>(1, bytesIn(state, "tiles"));
-    for (size_t tier = 0; tier < 3; ++tier)
-      bytes[tier] += total * bytesIn(part(state, "home"), tiers[tier]) / tiles;
-  }
-  std::string text;
-  for (size_t tier = 0; tier < 2; ++tier)
-    if (bytes[tier] != 0)
-      text += fmt::format("{} stay in {}, ", formatSize(bytes[tier]), tiers[tier]);
-  return text + fmt::format("{} stream from NVMe", formatSize(bytes[2]));
-}
-
 std::string describeMemory(const PlannedBundle &bundle) {
   std::string text;
+  uint64_t stored = 0, kept = 0;
   const Json &arenas = part(bundle.plan, "arenas");
   for (size_t tier = 0; tier < tierCount; ++tier) {
     if (bundle.program.arenaBytes[tier] == 0)
@@ -75,20 +60,23 @@ std::string describeMemory(const PlannedBundle &bundle) {
     std::string_view tierName = name(static_cast<Tier>(tier));
     text += fmt::format("{} arena: {}", tierName, formatSize(bundle.program.arenaBytes[tier]));
     for (const Json &arena : arenas)
-      if (arena.value("tier", "") == tierName)
+      if (arena.value("tier", "") == tierName) {
+        kept += bytesIn(arena, "resident_bytes");
         text += fmt::format(" ({} of weights that stay, {} of activations, {} that weights stream "
                             "through)",
                             formatSize(bytesIn(arena, "resident_bytes")),
                             formatSize(bytesIn(arena, "activation_bytes")),
                             formatSize(bytesIn(arena, "staging_bytes")));
+      }
     text += "\n";
   }
-  uint64_t stored = 0;
   for (const StateView &state : bundle.store.states())
-    stored += state.type.storedBytes();
-  text += fmt::format("states: {}, {}", bundle.store.states().size(), formatSize(stored));
-  if (bundle.plan.contains("states"))
-    text += ": " + describeHomes(bundle.plan["states"]);
+    stored += roundUpToBlock(state.type.storedBytes());
+  text += fmt::format("states: {}, {} with padding", bundle.store.states().size(),
+                      formatSize(stored));
+  if (!arenas.empty())
+    text += fmt::format(": {} stay in memory, {} come from NVMe each step", formatSize(kept),
+                        formatSize(stored - std::min(stored, kept)));
   text += "\n";
   if (uint64_t minimum = bytesIn(bundle.plan, "minimum_bytes"))
     text += fmt::format("smallest memory that works: {}; {} alone takes {}\n", formatSize(minimum),

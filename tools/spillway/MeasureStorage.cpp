@@ -28,34 +28,51 @@ double secondsSince(TimePoint start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Waits for everything that is in flight.
+Status drain(Engine &engine) {
+  std::vector<Completion> completions;
+  while (engine.inFlight() != 0)
+    SPILLWAY_RETURN_IF_ERROR(engine.poll(completions, forever));
+  for (Completion &completion : completions)
+    SPILLWAY_RETURN_IF_ERROR(std::move(completion.status));
+  return {};
+}
+
 /// The median of single blocks all over the file.
 Result<double> measureLatency(Engine &engine, int file, Request::Kind kind, uint64_t fileBytes,
                               std::byte *memory) {
   constexpr int samples = 65;
   uint64_t blocks = fileBytes / directAlignment;
   std::vector<double> seconds;
-  std::vector<Completion> completions;
   for (uint64_t i = 0; i < samples; ++i) {
     uint64_t block = i * 2654435761u % blocks;
     TimePoint start = Clock::now();
     SPILLWAY_RETURN_IF_ERROR(
         engine.submit({kind, file, block * directAlignment, memory, directAlignment, 0, 0}));
-    while (engine.inFlight() != 0)
-      SPILLWAY_RETURN_IF_ERROR(engine.poll(completions, forever));
-    for (Completion &completion : completions)
-      SPILLWAY_RETURN_IF_ERROR(std::move(completion.status));
-    completions.clear();
+    SPILLWAY_RETURN_IF_ERROR(drain(engine));
     seconds.push_back(secondsSince(start));
   }
   std::ranges::nth_element(seconds, seconds.begin() + samples / 2);
   return seconds[samples / 2];
 }
 
+/// Seconds that transferring the first `bytes` of the file takes.
+Result<double> measureTransfer(Engine &engine, int file, Request::Kind kind, uint64_t bytes,
+                               uint64_t requestBytes, std::span<std::byte> memory) {
+  TimePoint start = Clock::now();
+  SPILLWAY_RETURN_IF_ERROR(transferSequentially(engine, file, kind, bytes, requestBytes, memory));
+  if (kind == Request::write) {
+    SPILLWAY_RETURN_IF_ERROR(engine.submit({.kind = Request::sync, .file = file}));
+    SPILLWAY_RETURN_IF_ERROR(drain(engine));
+  }
+  return secondsSince(start);
+}
+
 } // namespace
 
 Result<StorageSpeed> measureStorage(const std::filesystem::path &folder, uint64_t bytes,
                                     EngineKind kind) {
-  constexpr uint64_t requestBytes = 4 << 20;
+  constexpr uint64_t requestBytes = 4 << 20, blocks = 4096, blocksAtOnce = 32;
   TemporaryFile file(folder);
   SPILLWAY_ASSIGN_OR_RETURN(Arena arena, Arena::allocate(16 * requestBytes, {}));
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, makeEngine(kind));
@@ -69,28 +86,22 @@ Result<StorageSpeed> measureStorage(const std::filesystem::path &folder, uint64_
       int handle, engine->open(file.path, {.access = Access::truncate, .reserve = bytes}));
 
   StorageSpeed speed;
-  TimePoint start = Clock::now();
-  SPILLWAY_RETURN_IF_ERROR(
-      transferSequentially(*engine, handle, Request::write, bytes, requestBytes, memory));
-  SPILLWAY_RETURN_IF_ERROR(engine->submit({.kind = Request::sync, .file = handle}));
-  std::vector<Completion> completions;
-  while (engine->inFlight() != 0)
-    SPILLWAY_RETURN_IF_ERROR(engine->poll(completions, forever));
-  for (Completion &completion : completions)
-    SPILLWAY_RETURN_IF_ERROR(std::move(completion.status));
-  speed.writeBytesPerSecond = static_cast<double>(bytes) / secondsSince(start);
-
-  start = Clock::now();
-  SPILLWAY_RETURN_IF_ERROR(
-      transferSequentially(*engine, handle, Request::read, bytes, requestBytes, memory));
-  speed.readBytesPerSecond = static_cast<double>(bytes) / secondsSince(start);
-
-  SPILLWAY_ASSIGN_OR_RETURN(
-      speed.readLatency,
-      measureLatency(*engine, handle, Request::read, bytes, memory.data()));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      speed.writeLatency,
-      measureLatency(*engine, handle, Request::write, bytes, memory.data()));
+  uint64_t smallBytes = std::min(bytes, blocks * directAlignment);
+  for (Request::Kind direction : {Request::write, Request::read}) {
+    bool isRead = direction == Request::read;
+    SPILLWAY_ASSIGN_OR_RETURN(
+        double large, measureTransfer(*engine, handle, direction, bytes, requestBytes, memory));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        double small, measureTransfer(*engine, handle, direction, smallBytes, directAlignment,
+                                      memory.first(blocksAtOnce * directAlignment)));
+    SPILLWAY_ASSIGN_OR_RETURN(double latency,
+                              measureLatency(*engine, handle, direction, bytes, memory.data()));
+    (isRead ? speed.readBytesPerSecond : speed.writeBytesPerSecond) =
+        static_cast<double>(bytes) / large;
+    (isRead ? speed.readTransfer : speed.writeTransfer) =
+        small * directAlignment / static_cast<double>(smallBytes);
+    (isRead ? speed.readLatency : speed.writeLatency) = latency;
+  }
   return speed;
 }
 

@@ -9,8 +9,9 @@ namespace spillway {
 
 struct StorageSpeed {
   double readBytesPerSecond = 0, writeBytesPerSecond = 0;
-  /// Seconds of one block of 4096 bytes with nothing else under way.
+  /// Seconds of one block of 4096 bytes with nothing else under way, and with many.
   double readLatency = 0, writeLatency = 0;
+  double readTransfer = 0, writeTransfer = 0;
 };
 
 /// Writes a file of `bytes` (a multiple of 4 MiB) into the folder, reads it past the page cache, and

@@ -16,13 +16,15 @@ struct Channel {
   double bytesPerSecond = 0;
   /// From the start of a transfer to its first byte.
   double latencySeconds = 0;
+  /// Of the channel's time for each transfer, beside its bytes.
+  double transferSeconds = 0;
 };
 
 /// A machine, by default a small server with an NVMe drive. `spillway calibrate`
 /// writes one as JSON:
 ///
 ///     {"flops_per_thread": {"f32": 1e11}, "memory_bytes_per_second": 2e10, "launch_seconds": 5e-6,
-///      "channels": {"read": {"bytes_per_second": 1.5e9, "latency_seconds": 1e-4}, ...}}
+///      "channels": {"read": {"bytes_per_second": 1.5e9, "latency_seconds": 1e-4, "transfer_seconds": 1e-5}, ...}}
 struct Machine {
   /// Of a good kernel on one thread; types that are missing count as f32.
   std::map<DataType, double> flopsPerThread = {
@@ -35,8 +37,8 @@ struct Machine {
   bool isEstimate = true;
   /// By stream as numbered in runtime/table/table.fbs; compute has none.
   std::array<Channel, 6> channels = {{{},
-                                      {1.4e9, 1.5e-4},
-                                      {2.2e9, 1.5e-4},
+                                      {1.4e9, 1.5e-4, 1e-5},
+                                      {2.2e9, 1.5e-4, 1e-5},
                                       {1e10, 1e-5},
                                       {1e10, 1e-5},
                                       {3e9, 5e-5}}};

@@ -204,6 +204,24 @@ TEST(Planner, ThreeTiersStayInside) {
   }
 }
 
+TEST(Planner, TilesFillTheSmallestStaging) {
+  Step step;
+  step.activationBytes = 4096;
+  step.states = {{"coarse", 16, 256 << 10, 1, true, 0, 0}, {"fine", 256, 16 << 10, 1, true, 1, 0}};
+  for (uint32_t state : {0, 1}) {
+    StepMoment moment;
+    moment.states = {state};
+    moment.cost = {1e8, DataType::f32, 0};
+    step.moments.push_back(moment);
+  }
+  Minimum minimum = minimumOf(step);
+  EXPECT_EQ(minimum.bytes, 4096u + (256 << 10));
+  Result<Placement> placement = place(step, {}, {minimum.bytes, {}});
+  ASSERT_TRUE(placement.ok());
+  EXPECT_EQ(placement->tileUnits[0], 1u);
+  EXPECT_GE(placement->tileUnits[1], 4u);
+}
+
 TEST(Planner, NamesTheSmallestTiersThatWork) {
   for (unsigned seed = 0; seed < 15; ++seed) {
     Step step = randomStep(seed);
