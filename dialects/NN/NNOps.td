@@ -275,7 +275,8 @@ def NN_AttentionOp : NN_AnchorOp<"attention", "attention", /*readsMemory=*/1> {
 
 //===----------------------------------------------------------------------===//
 // Reductions. Along the last dimension they use 16 virtual lanes (index mod 16),
-// combined by one fixed tree; along others, ascending order.
+// combined by one fixed tree; along others, ascending order. nn.reduce over all dimensions
+// does so in each chunk of 4096 elements (in row-major order), then with the chunks' results.
 //===----------------------------------------------------------------------===//
 
 def NN_ReduceOp : NN_AnchorOp<"reduce", "row", /*readsMemory=*/0> {

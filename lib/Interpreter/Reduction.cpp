@@ -17,10 +17,11 @@ namespace {
 
 /// How the elements of a row combine: ascending; or, along the last dimension, in virtual
 /// lanes (index mod 16 in the part of the row whose dimensions are the operand's last
-/// ones).
+/// ones); or so in each chunk of the row, and then with the results of the chunks.
 struct Order {
   /// Elements of that part; 0 for ascending.
   int64_t inner = 0;
+  bool chunked = false;
 };
 
 /// Starts from `identity`; each element goes in through `take`, lanes meet in `merge`.
@@ -30,6 +31,14 @@ T combine(ArrayRef<T> row, Order order, T identity, Take take, Merge merge) {
     for (T element : row)
       identity = take(identity, element);
     return identity;
+  }
+  if (order.chunked && row.size() > reductionChunk) {
+    std::vector<T> parts;
+    for (; !row.empty(); row = row.drop_front(std::min<size_t>(row.size(), reductionChunk)))
+      parts.push_back(
+          combine(row.take_front(reductionChunk), {reductionChunk}, identity, take, merge));
+    auto count = static_cast<int64_t>(parts.size());
+    return combine(ArrayRef<T>(parts), {count}, identity, merge, merge);
   }
   std::array<T, reductionLanes> lanes;
   lanes.fill(identity);
@@ -169,6 +178,7 @@ Order orderOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
 template <typename T> TensorValue reduce(ReduceOp op, const TensorValue &operand) {
   auto type = cast<RankedTensorType>(op.getType());
   Order order = orderOf(operand.getShape(), op.getDims());
+  order.chunked = type.getRank() == 0;
   std::vector<T> results;
   results.reserve(type.getNumElements());
   if constexpr (std::is_same_v<T, int64_t>) {

@@ -35,5 +35,7 @@ using KernelFunction = void (*)(const KernelArgument *arguments, int64_t begin, 
 inline constexpr int64_t panelWidth = 16;
 /// Virtual lanes of a row reduction, on every CPU.
 inline constexpr int64_t reductionLanes = 16;
+/// Elements of a chunk of a reduction over a whole tensor, on every CPU.
+inline constexpr int64_t reductionChunk = 4096;
 
 } // namespace spillway

@@ -7,7 +7,7 @@
 //   nn.matmul (one chain of fused multiply-adds in ascending k); nn.reduce sum,
 //   mean, prod, max, min, sum_square, l1, l2, the norms and nn.cumsum, in the order the
 //   operation states (16 virtual lanes and a tree of halves along the last
-//   dimension, ascending otherwise). Integer division by zero gives zero, quotient and
+//   dimension, in chunks of 4096 over whole tensors, ascending otherwise). Integer division by zero gives zero, quotient and
 //   remainder; conversions to integers saturate, and a NaN gives zero.
 // - Within a tolerance: elementary functions (here correctly rounded but for about
 //   one case in 10^8; kernels: 2 ulp of f32) and what is made of them: softmax,

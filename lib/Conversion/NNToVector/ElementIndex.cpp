@@ -64,7 +64,8 @@ ScalarIndex IndexMath::addScalar(const ScalarIndex &lhs, const ScalarIndex &rhs)
     int64_t bound;
     if (__builtin_add_overflow(a.bound, b.bound - 1, &bound))
       bound = std::numeric_limits<int64_t>::max();
-    kernel_.setFacts(sum, {std::gcd(a.divisor, b.divisor), bound});
+    kernel_.setFacts(sum, {std::gcd(a.divisor, b.divisor), bound,
+                           a.mayBeNegative || b.mayBeNegative});
     return sum;
   });
   return {sum, constant};
@@ -77,25 +78,33 @@ ScalarIndex IndexMath::multiplyScalar(const ScalarIndex &lhs, int64_t rhs) {
     return {lhs.value, lhs.constant * rhs};
   Value product = once(Kind::product, lhs.value, {}, rhs, [&]() -> Value {
     Value product = arith::MulIOp::create(kernel_.builder(), lhs.value, kernel_.constantIndex(rhs));
-    if (rhs > 0) {
-      IndexFacts known = kernel_.facts(lhs.value);
-      IndexFacts result;
-      if (__builtin_mul_overflow(known.divisor, rhs, &result.divisor))
-        result.divisor = rhs;
-      if (__builtin_mul_overflow(known.bound - 1, rhs, &result.bound))
-        result.bound = std::numeric_limits<int64_t>::max();
-      else
-        ++result.bound;
-      kernel_.setFacts(product, result);
-    }
+    IndexFacts known = kernel_.facts(lhs.value);
+    IndexFacts result;
+    if (__builtin_mul_overflow(known.divisor, std::abs(rhs), &result.divisor))
+      result.divisor = std::abs(rhs);
+    result.mayBeNegative = known.mayBeNegative || rhs < 0;
+    if (rhs < 0)
+      result.bound = known.mayBeNegative ? result.bound : 1;
+    else if (__builtin_mul_overflow(known.bound - 1, rhs, &result.bound))
+      result.bound = std::numeric_limits<int64_t>::max();
+    else
+      ++result.bound;
+    kernel_.setFacts(product, result);
     return product;
   });
   return {product, lhs.constant * rhs};
 }
 
-ScalarIndex IndexMath::divideScalar(const ScalarIndex &index, int64_t by) {
-  if (by == 1)
+ScalarIndex IndexMath::nonNegative(const ScalarIndex &index) {
+  if (!index.value || !kernel_.facts(index.value).mayBeNegative)
     return index;
+  return {value(index), 0};
+}
+
+ScalarIndex IndexMath::divideScalar(const ScalarIndex &unknown, int64_t by) {
+  if (by == 1)
+    return unknown;
+  ScalarIndex index = nonNegative(unknown);
   if (!index.value)
     return {{}, index.constant / by};
   if (facts(index).bound <= by)
@@ -122,7 +131,8 @@ ScalarIndex IndexMath::divideScalar(const ScalarIndex &index, int64_t by) {
   return {quotient, 0};
 }
 
-ScalarIndex IndexMath::remainderScalar(const ScalarIndex &index, int64_t by) {
+ScalarIndex IndexMath::remainderScalar(const ScalarIndex &unknown, int64_t by) {
+  ScalarIndex index = nonNegative(unknown);
   IndexFacts known = facts(index);
   if (by == 1)
     return {};

@@ -378,8 +378,10 @@ void GemmEmitter::emitEpilogue(Value batch, Range tiles, Range range, Value pane
 void GemmEmitter::emitEpilogueRow(Value batch, Value row, Value column, int64_t columns,
                                   Value accumulator) {
   Type element = matmul.getType().getElementType();
-  if (element != plan.accumulator)
+  if (element != plan.accumulator && isa<FloatType>(plan.accumulator))
     accumulator = arith::TruncFOp::create(b, panelType(element), accumulator);
+  else if (element != plan.accumulator)
+    accumulator = arith::SIToFPOp::create(b, panelType(element), accumulator);
   ElementEmitter emitter(kernel, panelWidth, columns);
   IndexMath &math = emitter.indices();
   LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));

@@ -40,6 +40,13 @@ public:
     return arith::ConstantOp::create(b, attr);
   }
 
+  Value number(Type type, double value) {
+    TypedAttr attr = b.getFloatAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(b, attr);
+  }
+
   /// bf16, f16 or f32 to f32 or f64. Exact.
   Value extend(Value value, Type to) {
     Type from = value.getType();
@@ -219,6 +226,51 @@ void moveBits(Operation *op) {
     replace(op, op->getOperand(0));
 }
 
+// LLVM joins a scalar's conversions from f64 to f32 and on to f16: that rounds differently and
+// calls a library. A conversion with a rounding mode of its own stays.
+
+bool narrowsScalarToF32(Operation *op) {
+  return isa<arith::TruncFOp>(op) && op->getOperand(0).getType().isF64() &&
+         op->getResult(0).getType().isF32();
+}
+
+void roundOnItsOwn(Operation *op) {
+  cast<arith::TruncFOp>(op).setRoundingmode(arith::RoundingMode::to_nearest_even);
+}
+
+//===----------------------------------------------------------------------===//
+// Floats to integers
+//===----------------------------------------------------------------------===//
+
+bool isFloatToInteger(Operation *op) { return isa<arith::FPToSIOp, arith::FPToUIOp>(op); }
+
+/// What does not fit becomes the lowest or highest integer, a NaN zero.
+void saturate(Operation *op) {
+  Numbers numbers(op);
+  ImplicitLocOpBuilder &b = numbers.b;
+  Value x = op->getOperand(0);
+  Type to = op->getResult(0).getType(), from = x.getType();
+  bool isSigned = isa<arith::FPToSIOp>(op);
+  unsigned width = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
+  APInt lowest = isSigned ? APInt::getSignedMinValue(width) : APInt::getZero(width);
+  APInt highest = isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
+  double end = std::ldexp(1.0, static_cast<int>(isSigned ? width - 1 : width));
+  Value low = numbers.number(from, isSigned ? -end : 0), high = numbers.number(from, end);
+  auto compare = [&](arith::CmpFPredicate predicate, Value bound) -> Value {
+    return arith::CmpFOp::create(b, predicate, x, bound);
+  };
+  Value fits = arith::AndIOp::create(b, compare(arith::CmpFPredicate::OGT, low),
+                                     compare(arith::CmpFPredicate::OLT, high));
+  op->setOperand(0, arith::SelectOp::create(b, fits, x, numbers.number(from, 0)));
+  b.setInsertionPointAfter(op);
+  Value result = op->getResult(0);
+  Value raised = arith::SelectOp::create(b, compare(arith::CmpFPredicate::OLE, low),
+                                         numbers.integer(to, lowest.getSExtValue()), result);
+  Value saturated = arith::SelectOp::create(b, compare(arith::CmpFPredicate::OGE, high),
+                                            numbers.integer(to, highest.getSExtValue()), raised);
+  result.replaceAllUsesExcept(saturated, raised.getDefiningOp());
+}
+
 //===----------------------------------------------------------------------===//
 // Integer division
 //===----------------------------------------------------------------------===//
@@ -305,6 +357,7 @@ struct LegalizeNumbers : PassWrapper<LegalizeNumbers, OperationPass<func::FuncOp
     rewrite(computesSmallFloats, widen);
     rewrite(changesSignOfBF16, changeSign);
     rewrite(touchesBF16, moveBits);
+    rewrite(isFloatToInteger, saturate);
     rewrite(isDivision, makeSafe);
     rewrite(kernels::isElementaryFunction, [&](Operation *op) {
       ImplicitLocOpBuilder builder(op->getLoc(), op);
@@ -313,6 +366,7 @@ struct LegalizeNumbers : PassWrapper<LegalizeNumbers, OperationPass<func::FuncOp
       op->emitOpError("has no code for this machine");
       signalPassFailure();
     });
+    rewrite(narrowsScalarToF32, roundOnItsOwn);
   }
 
 private:

@@ -1,12 +1,13 @@
 // One reduction, softmax or norm with what comes before and after it. The elements that
 // combine are a line. Where lines end in the last dimension, lanes go along them: 16
 // virtual lanes (index mod 16), combined by one fixed tree, on every instruction
-// set. Where they do not, lanes lie across neighbouring lines, and each line combines in
+// set; a reduction over a whole tensor does so by chunks first. Where they do not, lanes lie across neighbouring lines, and each line combines in
 // ascending order.
 
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/KernelSchedule.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -58,6 +59,8 @@ struct Lines {
   /// Elements of the part of a line that is contiguous; across lines: 1.
   int64_t inner = 1;
   int64_t lines = 1, length = 1;
+  /// Parts of the only line that combine by themselves first; 0 where the line is not cut.
+  int64_t chunks = 0;
 
   explicit Lines(Operation *anchor) : operand(anchor->getOperand(0)) {
     shape = cast<RankedTensorType>(operand.getType()).getShape();
@@ -74,6 +77,8 @@ struct Lines {
     along = combinedDims.empty() ? false : combinedDims.back() == rank - 1;
     for (int64_t dim = rank - 1; along && dim >= 0 && llvm::is_contained(combinedDims, dim); --dim)
       inner *= shape[dim];
+    if (isa<nn::ReduceOp>(anchor) && keptDims.empty() && length > reductionChunk)
+      chunks = llvm::divideCeil(length, reductionChunk);
   }
 
   /// Lines that share a vector lie in the last kept dimension.
@@ -380,30 +385,74 @@ private:
   Value run(const Pass &pass) {
     if (!lines.along)
       return runAcross(pass);
-    Type type = laneType(accumulator, lanes);
-    int64_t whole = lines.inner / lanes * lanes, rest = lines.inner - whole;
+    if (lines.chunks > 0)
+      return runChunks(pass);
     int64_t outer = lines.inner == 0 ? 0 : lines.length / lines.inner;
-    SmallVector<Value> result = kernel.reduce(
-        0, outer, 1, n.constant(type, pass.initial),
-        [&](Value outerIndex, ValueRange carried) -> SmallVector<Value> {
-          SmallVector<Value> sums = {carried.front()};
-          if (whole > 0)
-            sums = kernel.reduce(0, whole, lanes, sums,
-                                 [&](Value column, ValueRange carried) -> SmallVector<Value> {
-                                   ElementEmitter emitter(kernel, lanes);
-                                   Value x = element_(emitter, outerIndex, LaneIndex(column, 1));
-                                   return {pass.step(n, carried.front(), x)};
-                                 });
-          if (rest > 0) {
-            ElementEmitter emitter(kernel, lanes, rest);
-            Value x = element_(emitter, outerIndex, LaneIndex(whole, 1));
-            Value next = pass.step(n, sums.front(), x);
-            sums = {arith::SelectOp::create(kernel.builder(), emitter.mask(), next, sums.front())};
-          }
-          return sums;
-        });
+    SmallVector<Value> result =
+        kernel.reduce(0, outer, 1, initial(pass),
+                      [&](Value outerIndex, ValueRange carried) -> SmallVector<Value> {
+                        return {runPart(pass, carried.front(), kernel.constantIndex(0),
+                                        lines.inner, lineElements(outerIndex))};
+                      });
     passed = true;
     return tree(result.front(), pass);
+  }
+
+  /// The chunks' results lie in scratch, in order, before they combine.
+  Value runChunks(const Pass &pass) {
+    ImplicitLocOpBuilder &b = kernel.builder();
+    Value parts = kernel.scratch(0, MemRefType::get({lines.chunks}, accumulator));
+    int64_t whole = lines.length / reductionChunk, rest = lines.length % reductionChunk;
+    auto runChunk = [&](Value chunk, int64_t size) {
+      Value first = arith::MulIOp::create(b, chunk, kernel.constantIndex(reductionChunk));
+      kernel.setFacts(first, {reductionChunk, lines.length});
+      Value vector =
+          runPart(pass, initial(pass), first, size, lineElements(kernel.constantIndex(0)));
+      memref::StoreOp::create(b, tree(vector, pass), parts, chunk);
+    };
+    kernel.loop(0, whole, 1, [&](Value chunk) { runChunk(chunk, reductionChunk); });
+    if (rest > 0)
+      runChunk(kernel.constantIndex(whole), rest);
+    Pass merge{pass.initial, pass.combine, pass.combine};
+    Value vector = runPart(merge, initial(pass), kernel.constantIndex(0), lines.chunks,
+                           [&](ElementEmitter &emitter, LaneIndex at) {
+                             return emitter.spread(emitter.load(parts, at, accumulator));
+                           });
+    return tree(vector, pass);
+  }
+
+  Value initial(const Pass &pass) { return n.constant(laneType(accumulator, lanes), pass.initial); }
+
+  /// Elements of the line or of its partial results, one per lane.
+  using Elements = std::function<Value(ElementEmitter &emitter, LaneIndex at)>;
+  Elements lineElements(Value outerIndex) {
+    return [this, outerIndex](ElementEmitter &emitter, LaneIndex column) {
+      return element_(emitter, outerIndex, column);
+    };
+  }
+
+  /// Lanes go on from `carried` over `count` elements from `first`, a multiple of the lanes, on.
+  Value runPart(const Pass &pass, Value carried, Value first, int64_t count,
+                const Elements &elements) {
+    int64_t whole = count / lanes * lanes, rest = count - whole;
+    auto at = [&](ElementEmitter &emitter, Value offset) {
+      return emitter.indices().add(LaneIndex(first), LaneIndex(offset, 1));
+    };
+    if (whole > 0)
+      carried = kernel
+                    .reduce(0, whole, lanes, carried,
+                            [&](Value offset, ValueRange carried) -> SmallVector<Value> {
+                              ElementEmitter emitter(kernel, lanes);
+                              Value x = elements(emitter, at(emitter, offset));
+                              return {pass.step(n, carried.front(), x)};
+                            })
+                    .front();
+    if (rest == 0)
+      return carried;
+    ElementEmitter emitter(kernel, lanes, rest);
+    Value x = elements(emitter, at(emitter, kernel.constantIndex(whole)));
+    Value next = pass.step(n, carried, x);
+    return arith::SelectOp::create(kernel.builder(), emitter.mask(), next, carried);
   }
 
   Value runAcross(const Pass &pass) {
@@ -559,11 +608,10 @@ public:
     if (failed(verifyElements(kernel, anchor)) || failed(Epilogue::ofKernel(kernel, anchor)))
       return failure();
     Lines lines(anchor);
-    int64_t scratch = 0;
-    if (keepsLine(anchor, lines)) {
-      int64_t width = nn::elementBytes(accumulatorOf(elementOf(lines)));
-      scratch = lines.length / lines.inner * llvm::alignTo(lines.inner, ::lanes) * width;
-    }
+    int64_t kept = lines.chunks;
+    if (keepsLine(anchor, lines))
+      kept = lines.length / lines.inner * llvm::alignTo(lines.inner, ::lanes);
+    int64_t scratch = kept * nn::elementBytes(accumulatorOf(elementOf(lines)));
     return KernelSpace{std::max<int64_t>(1, lines.units()), scratch};
   }
 

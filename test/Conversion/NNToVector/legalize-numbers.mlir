@@ -58,3 +58,31 @@ func.func @unknown(%x: f32, %n: i32) -> f32 {
   %0 = math.fpowi %x, %n : f32, i32
   return %0 : f32
 }
+
+// -----
+
+// LLVM may not join the two conversions.
+// CHECK-LABEL: func.func @scalar_to_f16(
+// CHECK: arith.truncf {{.*}} to_nearest_even : f64 to f32
+// CHECK: arith.truncf {{.*}} : f32 to f16
+func.func @scalar_to_f16(%x: f64) -> f16 {
+  %0 = arith.truncf %x : f64 to f32
+  %1 = arith.truncf %0 : f32 to f16
+  return %1 : f16
+}
+
+// -----
+
+// What an integer does not hold becomes the nearest that it does.
+// CHECK-LABEL: func.func @to_integer(
+// CHECK-SAME: %[[X:.*]]: f32
+// CHECK: %[[ABOVE:.*]] = arith.cmpf ogt, %[[X]], {{.*}} : f32
+// CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[X]], {{.*}} : f32
+// CHECK: %[[FITS:.*]] = arith.andi %[[ABOVE]], %[[BELOW]]
+// CHECK: %[[SAFE:.*]] = arith.select %[[FITS]], %[[X]]
+// CHECK: arith.fptosi %[[SAFE]] : f32 to i32
+// CHECK-COUNT-2: arith.select
+func.func @to_integer(%x: f32) -> i32 {
+  %0 = arith.fptosi %x : f32 to i32
+  return %0 : i32
+}

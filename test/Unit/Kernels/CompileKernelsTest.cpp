@@ -13,6 +13,10 @@
 
 using namespace spillway;
 
+namespace spillway {
+static void PrintTo(CpuLevel level, std::ostream *stream) { *stream << name(level).str(); }
+} // namespace spillway
+
 namespace {
 
 constexpr char kernels[] = R"(
@@ -33,6 +37,14 @@ nn.kernel @gemm(%x: tensor<13x40xbf16>, %w: tensor<40x37xbf16> {nn.layout = #nn.
     attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
   %0 = nn.matmul %x, %w : tensor<13x40xbf16>, tensor<40x37xbf16> -> tensor<13x37xbf16>
   nn.yield %0 : tensor<13x37xbf16>
+}
+nn.kernel @attention(%q: tensor<1x2x9x8xbf16>, %k: tensor<1x1x37x8xbf16>, %m: tensor<1x1x9x37xi1>)
+    -> tensor<1x9x16xbf16> attributes {schedule = #nn.schedule<attention>, units = 1 : i64, scratch = 0 : i64} {
+  %0 = nn.attention <zero> %q, %k, %k mask %m : tensor<1x1x9x37xi1> scale 0.5
+      : tensor<1x2x9x8xbf16>, tensor<1x1x37x8xbf16>, tensor<1x1x37x8xbf16> -> tensor<1x2x9x8xbf16>
+  %1 = nn.transpose %0 perm [0, 2, 1, 3] : tensor<1x2x9x8xbf16> -> tensor<1x9x2x8xbf16>
+  %2 = nn.reshape %1 : tensor<1x9x2x8xbf16> -> tensor<1x9x16xbf16>
+  nn.yield %2 : tensor<1x9x16xbf16>
 }
 nn.kernel @scan(%x: tensor<7x37xf64>) -> tensor<7x37xf64>
     attributes {schedule = #nn.schedule<scan>, units = 1 : i64, scratch = 0 : i64} {

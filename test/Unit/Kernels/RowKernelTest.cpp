@@ -267,4 +267,32 @@ TEST(RowKernels, SumsByVirtualLanesAndOneTree) {
   }
 }
 
+/// Chunks of 4096 elements, each by lanes and tree, then their results the same way.
+TEST(RowKernels, SumsWholeTensorsByChunks) {
+  CompiledKernels kernels(rowKernel("(%x: tensor<7x10533xf32>) -> tensor<f32>", R"(
+      %0 = nn.reduce #nn.reduction<sum> %x dims [0, 1] : tensor<7x10533xf32> -> tensor<f32>
+      nn.yield %0 : tensor<f32>)"));
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::vector<float> x(73731);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = std::sin(static_cast<float>(i)) * std::exp2(static_cast<float>(i % 11));
+  auto sum = [](const float *elements, size_t count) {
+    float lanes[16] = {};
+    for (size_t i = 0; i < count; ++i)
+      lanes[i % 16] += elements[i];
+    for (int half = 8; half >= 1; half /= 2)
+      for (int i = 0; i < half; ++i)
+        lanes[i] += lanes[i + half];
+    return lanes[0];
+  };
+  std::vector<float> chunks;
+  for (size_t first = 0; first < x.size(); first += 4096)
+    chunks.push_back(sum(x.data() + first, std::min<size_t>(4096, x.size() - first)));
+  float result = 0;
+  void *operands[] = {x.data(), &result};
+  kernels.run("k", operands);
+  EXPECT_EQ(result, sum(chunks.data(), chunks.size()));
+  EXPECT_NE(result, sum(x.data(), x.size())) << "the order does not show";
+}
+
 } // namespace

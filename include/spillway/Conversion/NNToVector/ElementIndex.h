@@ -15,12 +15,14 @@ namespace spillway::kernels {
 class KernelBuilder;
 struct IndexSplit;
 
-/// What is known of an index value that is never negative.
+/// What is known of an index value.
 struct IndexFacts {
   /// The value is a multiple of it.
   int64_t divisor = 1;
   /// The value is below it.
   int64_t bound = std::numeric_limits<int64_t>::max();
+  /// The value alone may be negative: only with a constant added to it it is a position.
+  bool mayBeNegative = false;
 };
 
 /// value + constant; no value is zero.
@@ -103,6 +105,8 @@ private:
   mlir::Value once(Kind kind, mlir::Value lhs, mlir::Value rhs, int64_t constant, Make make);
   ScalarIndex addScalar(const ScalarIndex &lhs, const ScalarIndex &rhs);
   ScalarIndex multiplyScalar(const ScalarIndex &lhs, int64_t rhs);
+  /// The same index as one value that is not negative, where its parts may be.
+  ScalarIndex nonNegative(const ScalarIndex &index);
   ScalarIndex divideScalar(const ScalarIndex &index, int64_t by);
   ScalarIndex remainderScalar(const ScalarIndex &index, int64_t by);
   /// Whether base .. base + span certainly holds no multiple of `by` but base itself.

@@ -11,6 +11,7 @@ namespace spillway::kernels {
 /// - f16 and bf16 are computed in f32, operation by operation, and rounded once each;
 ///   conversions from and to bf16 are integer arithmetic, and bf16 moves as i16;
 /// - elementary functions of math are those of ElementaryFunctions.h;
+/// - floats become integers toward zero; what does not fit becomes the nearest that does, a NaN zero;
 /// - integer division by zero gives zero (quotient and remainder), and the lowest value
 ///   divided by -1 wraps, where the machine would trap.
 std::unique_ptr<mlir::Pass> createLegalizeNumbersPass();
