@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -200,8 +201,14 @@ private:
       dims.push_back(builder.getArrayAttr(names));
       types.push_back(*type);
     }
-    for (const ValueInfoMessage &output : graph.outputs)
+    llvm::StringSet<> outputNames;
+    for (const ValueInfoMessage &output : graph.outputs) {
       outputs.push_back(builder.getStringAttr(output.name));
+      if (outputNames.insert(output.name).second)
+        continue;
+      emitError(modelLocation) << "output '" << output.name << "' is listed twice";
+      fits = false;
+    }
 
     builder.setInsertionPointToEnd(module->getBody());
     mainGraph = GraphOp::create(builder, modelLocation, builder.getStringAttr(graph.name),
@@ -633,6 +640,10 @@ OwningOpRef<ModuleOp> spillway::importOnnx(StringRef path, MLIRContext &context,
                                            const ImportOptions &options) {
   context.loadDialect<OnnxDialect>();
   Location location = NameLoc::get(StringAttr::get(&context, path));
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path)) {
+    emitError(location) << "is no regular file";
+    return {};
+  }
   // Mapped, whatever its size: only the pages that are read count.
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);

@@ -149,7 +149,8 @@ private:
 
   /// Packed or one by one: the bytes of the numbers themselves.
   static bool typed(WireTag tag, WireCursor &cursor, TensorMessage &tensor, bool varint) {
-    tensor.typedDataIsVarint = varint;
+    tensor.mixesTypedFields |= tensor.typedField != 0 && tensor.typedField != tag.field;
+    tensor.typedField = tag.field;
     if (tag.type == WireType::bytes)
       return sub(tag, cursor, [&](Bytes bytes) { tensor.typedData.push_back(bytes); });
     if (varint != (tag.type == WireType::varint))

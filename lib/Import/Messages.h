@@ -28,7 +28,9 @@ struct TensorMessage {
   /// Pieces of float_data, double_data (fixed width) or int32_data, int64_data,
   /// uint64_data (varints), as they follow each other in the file.
   std::vector<Bytes> typedData;
-  bool typedDataIsVarint = false;
+  /// Number of the field that `typedData` comes from; 0 where there is none.
+  uint32_t typedField = 0;
+  bool mixesTypedFields = false;
   std::vector<llvm::StringRef> strings;
   bool isExternal = false;
   std::vector<std::pair<llvm::StringRef, llvm::StringRef>> externalData;

@@ -10,7 +10,18 @@ using namespace spillway::onnx;
 
 namespace {
 
-enum DataType : int32_t { string = 8, uint4 = 21, int4 = 22, uint2 = 25, int2 = 26 };
+enum DataType : int32_t {
+  float32 = 1,
+  int64 = 7,
+  string = 8,
+  float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  uint4 = 21,
+  int4 = 22,
+  uint2 = 25,
+  int2 = 26,
+};
 
 /// Bits of one element in raw data.
 uint64_t storedBits(Type element) {
@@ -102,6 +113,23 @@ FailureOr<Attribute> denseFromVarints(RankedTensorType type, ArrayRef<Bytes> pie
   return denseFromBits(type, bits);
 }
 
+/// The field of TensorProto for elements of a type that are not raw.
+uint32_t typedField(int32_t dataType) {
+  switch (dataType) {
+  case DataType::float32:
+    return 4;
+  case DataType::int64:
+    return 7;
+  case DataType::float64:
+    return 10;
+  case DataType::uint32:
+  case DataType::uint64:
+    return 11;
+  default:
+    return 5;
+  }
+}
+
 FailureOr<Attribute> importTyped(const TensorMessage &tensor, RankedTensorType type,
                                  const SourceFile &file, Location location) {
   uint64_t total = 0;
@@ -114,7 +142,7 @@ FailureOr<Attribute> importTyped(const TensorMessage &tensor, RankedTensorType t
                            piece.data() - file.bytes.data(), piece.size(), encoding);
   };
   bool onePiece = tensor.typedData.size() == 1;
-  if (tensor.typedDataIsVarint) {
+  if (tensor.typedField != 4 && tensor.typedField != 10) {
     if (rawBytes(type) > maxInlineBytes && onePiece) {
       // A varint takes 1 to 10 bytes.
       uint64_t varints =
@@ -257,6 +285,13 @@ FailureOr<ImportedTensor> spillway::onnx::importTensor(const TensorMessage &tens
   }
   if (tensor.typedData.empty() && type->getNumElements() != 0)
     return emitError(location) << "has no data for its " << type->getNumElements() << " elements";
+  if (type->getNumElements() == 0)
+    return ImportedTensor{*type, denseFromRaw(*type, {})};
+  if (uint32_t field = typedField(tensor.dataType);
+      tensor.typedField != field || tensor.mixesTypedFields)
+    return emitError(location) << "has elements in field " << tensor.typedField
+                               << " of TensorProto; those of " << dataTypeName(tensor.dataType)
+                               << " belong in field " << field;
   FailureOr<Attribute> value = importTyped(tensor, *type, file, location);
   if (failed(value))
     return failure();

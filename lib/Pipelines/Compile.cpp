@@ -80,7 +80,10 @@ LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWrite
     return success();
   std::string page = plan::drawReport(modelName(module), planned->table, planned->simulation,
                                       planned->summary);
-  if (Status status = writeFileAtomically(options.report, std::as_bytes(std::span(page))); !status)
+  Status status = requireOutsideBundles(options.report);
+  if (status.ok())
+    status = writeFileAtomically(options.report, std::as_bytes(std::span(page)));
+  if (!status.ok())
     return emitError(module.getLoc()) << status.error().message;
   return success();
 }
@@ -168,6 +171,8 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   if (!old.ok())
     return emitError(location) << old.error().message;
   std::filesystem::path folder = old->folder();
+  if (Result<Store> store = Store::parse(old->storeIndex(), folder); !store.ok())
+    return emitError(location) << store.error().message;
   Result<std::vector<std::byte>> program = old->read(programName);
   if (!program.ok())
     return emitError(location) << program.error().message;

@@ -191,7 +191,7 @@ private:
   /// Shares from large to small: from where even a perfect overlap is slower than the
   /// best plan, smaller ones are slower still.
   void tryShares(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t room) {
-    uint64_t shares = std::clamp(partsPerSearch / parts_, leastShares, mostShares);
+    uint64_t shares = std::clamp(partsPerSearch / std::max<uint64_t>(parts_, 1), leastShares, mostShares);
     for (uint64_t share = shares + 1; share-- > 0;) {
       uint64_t resident = smallBytes_ + (allBytes_ - smallBytes_) * share / shares;
       if (resident > room)

@@ -51,7 +51,8 @@ Status syncParent(const std::filesystem::path &path) {
 } // namespace
 
 Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint64_t limit) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without waiting for the other end of a pipe, which is refused.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts;
   if (file.number() < 0 || fstat(file.number(), &facts) != 0)
     return systemError(errno, fmt::format("cannot open '{}'", path.string()));
@@ -74,7 +75,20 @@ Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint6
   return bytes;
 }
 
-Status writeFileAtomically(const std::filesystem::path &path, std::span<const std::byte> bytes) {
+Result<std::filesystem::path> replaceableFile(const std::filesystem::path &path) {
+  std::error_code code;
+  if (!std::filesystem::exists(path, code))
+    return path;
+  if (!std::filesystem::is_regular_file(path, code))
+    return userError("'{}' is no regular file; it is not replaced", path.string());
+  std::filesystem::path target = std::filesystem::canonical(path, code);
+  if (code)
+    return systemError(code.value(), fmt::format("cannot find '{}'", path.string()));
+  return target;
+}
+
+Status writeFileAtomically(const std::filesystem::path &link, std::span<const std::byte> bytes) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path path, replaceableFile(link));
   std::string temporary = path.string() + ".tmp";
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.number() < 0)

@@ -14,8 +14,12 @@ namespace spillway {
 /// The bytes of a file of at most `limit` bytes.
 Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint64_t limit);
 
-/// Writes beside `path`, syncs, and renames: after a crash there is the old file
-/// or the new one.
+/// `path`, or where a link there leads. A user error for anything but a regular file, or a name
+/// that is free.
+Result<std::filesystem::path> replaceableFile(const std::filesystem::path &path);
+
+/// Writes beside the file that `path` names (see replaceableFile), syncs, and renames: after a
+/// crash there is the old file or the new one.
 Status writeFileAtomically(const std::filesystem::path &path, std::span<const std::byte> bytes);
 
 /// Puts the folder `from` in the place of `to`, whose content, if any, is removed: after a crash

@@ -50,6 +50,15 @@ Status writeManifest(const std::filesystem::path &folder, const Manifest &manife
   return writeFileAtomically(folder / manifestName, std::as_bytes(std::span(text)));
 }
 
+Status requireOutsideBundles(const std::filesystem::path &file) {
+  std::error_code code;
+  std::filesystem::path folder = std::filesystem::absolute(file, code).parent_path();
+  if (std::filesystem::exists(folder / manifestName, code))
+    return userError("'{}' lies in the bundle '{}'; give a place outside of it", file.string(),
+                     folder.string());
+  return {};
+}
+
 Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
   std::error_code code;
   if (!std::filesystem::is_directory(folder, code))

@@ -39,6 +39,9 @@ struct Manifest {
 /// last file of a bundle: a folder without one is no bundle.
 Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest);
 
+/// A user error for a file that lies in a bundle, which is what no other output may overwrite.
+Status requireOutsideBundles(const std::filesystem::path &file);
+
 /// A checked bundle: its version, and that kernels.so, table.bin and the store's index have the
 /// recorded checksums.
 /// Loads neither kernels nor states, whose checksums the store has.

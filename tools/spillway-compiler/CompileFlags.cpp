@@ -11,7 +11,7 @@ using namespace spillway;
 
 namespace {
 
-unsigned defaultThreads() { return std::max(1u, std::thread::hardware_concurrency()); }
+unsigned defaultThreads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 1024u); }
 
 /// device=64MiB,host=256MiB.
 Result<PlanOptions::Tiers> parseTiers(const std::string &text) {
@@ -25,7 +25,10 @@ Result<PlanOptions::Tiers> parseTiers(const std::string &text) {
     if (equals == std::string::npos || (name != "device" && name != "host"))
       return userError("--tiers '{}': expected device=SIZE,host=SIZE", text);
     SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(part.substr(equals + 1)));
-    (name == "device" ? tiers.device : tiers.host) = bytes;
+    uint64_t &tier = name == "device" ? tiers.device : tiers.host;
+    if (tier != 0)
+      return userError("--tiers '{}': {} is given twice", text, name);
+    tier = bytes;
     begin = end + 1;
   }
   if (!tiers.device || !tiers.host)
@@ -45,7 +48,8 @@ void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
                      "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--threads", flags.threads,
-                     "Threads that compute (default: all processors)");
+                     "Threads that compute (default: all processors)")
+      ->check(CLI::Range(1, 1024));
   command
       .add_option("--ranks", flags.ranks,
                   "Ranks that share the weights: each reads its part, has the memory given, and "

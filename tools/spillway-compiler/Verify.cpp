@@ -25,7 +25,7 @@ namespace {
 struct Flags {
   CompileFlags compile;
   std::vector<std::string> folders;
-  double atol = 1e-7, rtol = 1e-3;
+  double atol = 1e-4, rtol = 1e-3;
   std::string engine = "auto";
   bool constantInputs = false;
 };
@@ -159,7 +159,9 @@ Status compare(const Binding &output, std::span<const std::byte> actual, const H
     if (*x == *y || (std::isnan(*x) && std::isnan(*y)))
       continue;
     if (!(std::abs(*x - *y) <= atol + rtol * std::abs(*y)))
-      return userError("output '{}' differs at element {}: {}, expected {}", output.name, i, *x, *y);
+      return userError("output '{}' differs at element {}: {}, expected {} within {} + {} of it (see "
+                       "--atol and --rtol)",
+                       output.name, i, *x, *y, atol, rtol);
   }
   return {};
 }

@@ -6,9 +6,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <csignal>
+
 using namespace spillway;
 
 int main(int argc, char **argv) {
+  // A file beyond the limit of its size is an error of the write.
+  std::signal(SIGXFSZ, SIG_IGN);
   registerPasses();
   CLI::App app("Compiles ONNX models that do not fit in memory.", "spillway");
   app.require_subcommand(1);

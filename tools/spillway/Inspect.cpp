@@ -53,6 +53,7 @@ Status showReplay(const InspectOptions &options, const PlannedBundle &bundle) {
   }
   if (options.report.empty())
     return {};
+  SPILLWAY_RETURN_IF_ERROR(requireOutsideBundles(options.report));
   std::string page = plan::drawReport(bundle.bundle.manifest().model, bundle.table(), simulation,
                                       bundle.planText);
   return writeFileAtomically(options.report, std::as_bytes(std::span(page)));

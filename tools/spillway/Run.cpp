@@ -170,6 +170,11 @@ private:
   Status prepareOutputs() {
     SPILLWAY_ASSIGN_OR_RETURN(outputs_,
                               parseFiles(options_.outputs, "output", program().outputs));
+    for (const auto &[name, file] : outputs_)
+      SPILLWAY_RETURN_IF_ERROR(requireReplaceable(file));
+    for (const std::string &file : {options_.stats, options_.trace})
+      if (!file.empty())
+        SPILLWAY_RETURN_IF_ERROR(requireReplaceable(file));
     std::map<std::filesystem::path, uint64_t> bytesByFolder;
     for (const Binding &binding : program().outputs)
       if (auto found = outputs_.find(binding.name); found != outputs_.end())
@@ -177,6 +182,11 @@ private:
     for (const auto &[folder, bytes] : bytesByFolder)
       SPILLWAY_RETURN_IF_ERROR(requireSpace(folder, bytes, "the outputs"));
     return {};
+  }
+
+  static Status requireReplaceable(const std::filesystem::path &file) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(file));
+    return requireOutsideBundles(target);
   }
 
   static std::filesystem::path folderOf(const std::filesystem::path &file) {
@@ -201,12 +211,13 @@ private:
                    summarize(output.dataType, bytes));
       return {};
     }
-    std::filesystem::path temporary = found->second;
+    SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(found->second));
+    std::filesystem::path temporary = target;
     temporary += ".tmp";
     Status status = writeNpy(temporary, output.dataType, output.shape, bytes, true);
     std::error_code code;
     if (status.ok()) {
-      std::filesystem::rename(temporary, found->second, code);
+      std::filesystem::rename(temporary, target, code);
       if (code)
         status =
             systemError(code.value(), fmt::format("cannot create '{}'", found->second.string()));

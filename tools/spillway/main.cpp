@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -72,8 +74,17 @@ int runHere(int argc, char **argv) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // A file beyond the limit of its size is an error of the write.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::string_view first = argc > 1 ? argv[1] : "";
-  bool here = first.empty() || first.starts_with("-") || first == "run" || first == "inspect" ||
-              first == "calibrate";
-  return here ? runHere(argc, argv) : report(becomeCompiler(argv));
+  const std::vector<std::string> here = {"run", "inspect", "calibrate"};
+  const std::vector<std::string> compiler = {"compile", "replan", "verify"};
+  if (first.empty() || first.starts_with("-") || std::ranges::find(here, first) != here.end())
+    return runHere(argc, argv);
+  if (std::ranges::find(compiler, first) != compiler.end())
+    return report(becomeCompiler(argv));
+  std::vector<std::string> all = here;
+  all.insert(all.end(), compiler.begin(), compiler.end());
+  return report(userError("unknown command '{}'{}; the commands are {}", first,
+                          didYouMean(first, all), fmt::join(all, ", ")));
 }

@@ -67,6 +67,18 @@ void removeAbandoned(const std::filesystem::path &path) {
     std::filesystem::remove_all(folder, code);
 }
 
+/// The name of something in the folder of a bundle that belongs to the user; empty where there is
+/// nothing.
+std::string foreignEntry(const std::filesystem::path &bundle) {
+  constexpr std::string_view own[] = {manifestName,  kernelsName,   tableName,   planName,
+                                      programName,   storeIndexName, storeDataName};
+  std::error_code code;
+  for (const auto &entry : std::filesystem::directory_iterator(bundle, code))
+    if (std::string name = entry.path().filename().string(); !llvm::is_contained(own, name))
+      return name;
+  return "";
+}
+
 } // namespace
 
 FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Location location) {
@@ -75,11 +87,16 @@ FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Locatio
   std::error_code code;
   if (std::filesystem::exists(path, code) && !std::filesystem::exists(path / manifestName, code))
     return emitError(location) << "'" << path.string() << "' exists and is no bundle; it is not replaced";
+  if (Status status = requireOutsideBundles(path); !status.ok())
+    return diagnose(location, status);
+  if (std::string foreign = foreignEntry(path); !foreign.empty())
+    return emitError(location) << "'" << path.string() << "' holds '" << foreign
+                               << "', which is no part of a bundle; it is not replaced";
   removeAbandoned(path);
   std::filesystem::path folder = path;
   folder += partialSuffix + std::to_string(::getpid());
   std::filesystem::remove_all(folder, code);
-  if (!std::filesystem::create_directories(folder, code))
+  if (!std::filesystem::create_directory(folder, code))
     return emitError(location) << "cannot create '" << folder.string() << "': " << code.message();
   return BundleWriter(path, folder, location);
 }

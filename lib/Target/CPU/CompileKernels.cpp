@@ -77,11 +77,8 @@ LogicalResult spillway::compileKernels(ModuleOp module, const CpuTarget &target,
   std::vector<std::string> objects;
   std::vector<llvm::FileRemover> removers;
   for (size_t i = 0; i < parts.size(); ++i) {
-    SmallString<128> path;
-    if (std::error_code error = llvm::sys::fs::createTemporaryFile("spillway-kernel", "o", path))
-      return module.emitError("no temporary file for an object: ") << error.message();
-    removers.emplace_back(path);
-    objects.push_back(path.str().str());
+    objects.push_back((outputPath + "." + Twine(i) + ".o").str());
+    removers.emplace_back(objects.back());
   }
   if (failed(failableParallelForEachN(context, 0, parts.size(), [&](size_t i) {
         return writeObject(parts[i], target, objects[i]);
