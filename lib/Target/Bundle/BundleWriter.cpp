@@ -7,10 +7,12 @@
 #include "runtime/base/File.h"
 #include "runtime/device/KernelAbi.h"
 #include "runtime/io/Engine.h"
+#include "runtime/state/Store.h"
 #include "runtime/state/StoreWriter.h"
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <algorithm>
 #include <csignal>
 #include <unistd.h>
 
@@ -70,11 +72,11 @@ void removeAbandoned(const std::filesystem::path &path) {
 /// The name of something in the folder of a bundle that belongs to the user; empty where there is
 /// nothing.
 std::string foreignEntry(const std::filesystem::path &bundle) {
-  constexpr std::string_view own[] = {manifestName,  kernelsName,   tableName,   planName,
-                                      programName,   storeIndexName, storeDataName};
+  constexpr std::string_view own[] = {manifestName, kernelsName,    tableName,    planName,
+                                      programName,  storeIndexName, storeDataName};
   std::error_code code;
   for (const auto &entry : std::filesystem::directory_iterator(bundle, code))
-    if (std::string name = entry.path().filename().string(); !llvm::is_contained(own, name))
+    if (std::string name = entry.path().filename().string(); std::ranges::find(own, name) == std::end(own))
       return name;
   return "";
 }
