@@ -23,16 +23,14 @@ struct Feature {
 #endif
 
 constexpr Feature features[] = {
-    SPILLWAY_FEATURE("popcnt"),   SPILLWAY_FEATURE("sse3"),     SPILLWAY_FEATURE("ssse3"),
-    SPILLWAY_FEATURE("sse4.1"),   SPILLWAY_FEATURE("sse4.2"),   SPILLWAY_FEATURE("avx"),
     SPILLWAY_FEATURE("avx2"),     SPILLWAY_FEATURE("fma"),      SPILLWAY_FEATURE("f16c"),
     SPILLWAY_FEATURE("bmi"),      SPILLWAY_FEATURE("bmi2"),     SPILLWAY_FEATURE("lzcnt"),
-    SPILLWAY_FEATURE("movbe"),    SPILLWAY_FEATURE("avx512f"),  SPILLWAY_FEATURE("avx512bw"),
+    SPILLWAY_FEATURE("popcnt"),   SPILLWAY_FEATURE("avx512f"),  SPILLWAY_FEATURE("avx512bw"),
     SPILLWAY_FEATURE("avx512cd"), SPILLWAY_FEATURE("avx512dq"), SPILLWAY_FEATURE("avx512vl"),
     SPILLWAY_FEATURE("avx512bf16")};
 #undef SPILLWAY_FEATURE
 
-constexpr size_t avx2Count = 13, avx512Count = 5;
+constexpr size_t avx2Count = 7, avx512Count = 5;
 
 constexpr auto names = [] {
   std::array<std::string_view, std::size(features)> names;

@@ -170,6 +170,10 @@ Status compare(const Binding &output, std::span<const std::byte> actual, const H
 struct TemporaryFolder {
   std::filesystem::path path = std::filesystem::temp_directory_path() /
                                fmt::format("spillway-verify-{}", ::getpid());
+  TemporaryFolder() {
+    std::error_code failed;
+    std::filesystem::create_directory(path, failed);
+  }
   ~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
