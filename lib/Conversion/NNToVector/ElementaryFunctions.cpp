@@ -277,8 +277,9 @@ Value tanhSingle(Numbers &f, Value x) {
   Value small = f.fma(f.mul(p, square), x, x);
   Value magnitude = f.abs(x);
   Value e = exp(f, f.add(magnitude, magnitude));
-  Value large = f.copySign(f.sub(f.c(1), f.div(f.c(2), f.add(e, f.c(1)))), x);
-  return f.select(f.less(magnitude, f.c(0.625)), small, large);
+  Value large = f.sub(f.c(1), f.div(f.c(2), f.add(e, f.c(1))));
+  // The small branch makes a zero of -0.
+  return f.copySign(f.select(f.less(magnitude, f.c(0.625)), small, large), x);
 }
 
 Value sinh(Numbers &f, Value x) {
