@@ -128,6 +128,14 @@ std::optional<Hazard> findHazardOn(ProgramOp program, uint64_t rank) {
                     collectAccesses(program.getStep().getBody().front(), rank), inputs, outputs);
 }
 
+/// On every rank.
+bool liesInside(BufferOp buffer, int64_t arenaBytes, int64_t ranks) {
+  int64_t offset = buffer.getOffset(), bytes = buffer.getBytes(), stride = buffer.getRankStride();
+  if (bytes > arenaBytes || offset > arenaBytes - bytes)
+    return false;
+  return stride == 0 || (arenaBytes - bytes - offset) / stride >= ranks - 1;
+}
+
 LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
   Block &list = hazard.inPrologue ? program.getPrologue().getBody().front()
                                   : program.getStep().getBody().front();
@@ -175,11 +183,7 @@ LogicalResult ProgramOp::verifyRegions() {
   bool ranksDiffer = false;
   for (auto buffer : body.getOps<BufferOp>()) {
     auto arena = arenas.find(buffer.getTier());
-    uint64_t lastRank = (getRanks() - 1) * buffer.getRankStride();
-    if (arena == arenas.end() ||
-        static_cast<int64_t>(buffer.getBytes() + lastRank) > arena->second ||
-        static_cast<int64_t>(buffer.getOffset()) >
-            arena->second - static_cast<int64_t>(buffer.getBytes() + lastRank))
+    if (arena == arenas.end() || !liesInside(buffer, arena->second, getRanks()))
       return buffer.emitOpError("C4: ends outside the arena");
     ranksDiffer |= buffer.getRankStride() != 0;
   }
