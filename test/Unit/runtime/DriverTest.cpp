@@ -67,6 +67,8 @@ protected:
   }
 
   std::filesystem::path path(std::string_view name) const { return bundle.folder.path() / name; }
+  /// Outside of the bundle.
+  std::filesystem::path place(std::string_view name) const { return outputs.path() / name; }
   std::string folder() const { return bundle.folder.path().string(); }
   std::string inputFlag() const { return " --input x=in=" + path("x.npy").string(); }
 
@@ -78,6 +80,7 @@ protected:
   }
 
   TestBundle bundle;
+  TemporaryFolder outputs;
   Manifest manifest{.producer = "test", .model = "linear", .features = {}, .threads = 2};
   std::vector<float> input;
 };
@@ -86,10 +89,10 @@ TEST_F(DriverTest, runsTheSameWithEveryEngineAndThreadCount) {
   std::vector<std::byte> first;
   for (const char *flags :
        {"--io pread --threads 1", "--io auto --threads 2", "--repeat 3 --throttle-read 100MB/s"}) {
-    auto out = path("out.npy");
+    auto out = place("out.npy");
     Ran ran = spillwayTool("run " + folder() + inputFlag() + " --output logits=" + out.string() +
-                           " --trace " + path("t.json").string() + " --stats " +
-                           path("s.json").string() + " " + flags);
+                           " --trace " + place("t.json").string() + " --stats " +
+                           place("s.json").string() + " " + flags);
     ASSERT_EQ(ran.code, 0) << ran.text;
     EXPECT_EQ(ran.text, "");
     auto bytes = readFile(out, 1 << 20);
@@ -97,20 +100,20 @@ TEST_F(DriverTest, runsTheSameWithEveryEngineAndThreadCount) {
     if (first.empty())
       first = *bytes;
     EXPECT_EQ(*bytes, first);
-    EXPECT_FALSE(std::filesystem::exists(path("out.npy.tmp")));
+    EXPECT_FALSE(std::filesystem::exists(place("out.npy.tmp")));
   }
   std::vector<float> values(8 * 64);
-  auto header = readNpyHeader(path("out.npy"));
+  auto header = readNpyHeader(place("out.npy"));
   ASSERT_TRUE(header.ok());
   ASSERT_TRUE(
-      readNpyData(path("out.npy"), *header, std::as_writable_bytes(std::span(values))).ok());
+      readNpyData(place("out.npy"), *header, std::as_writable_bytes(std::span(values))).ok());
   std::vector<float> w = makeFloats(64 * 64, 1);
   float sum = 0;
   for (int k = 0; k < 64; ++k)
     sum = std::fmaf(input[k], w[k * 64], sum);
   EXPECT_EQ(values[0], sum);
 
-  auto stats = nlohmann::json::parse(std::ifstream(path("s.json")));
+  auto stats = nlohmann::json::parse(std::ifstream(place("s.json")));
   EXPECT_EQ(stats["steps"], 3);
   EXPECT_EQ(stats["read_bytes"], stats["planned_read_bytes"]);
   EXPECT_EQ(stats["read_bytes"], 3 * 16384);
@@ -118,12 +121,20 @@ TEST_F(DriverTest, runsTheSameWithEveryEngineAndThreadCount) {
   if (std::string_view(SPILLWAY_SANITIZE).empty()) {
     EXPECT_LE(stats["peak_rss_bytes"].get<uint64_t>(), uint64_t(24) << 20);
   }
-  auto trace = nlohmann::json::parse(std::ifstream(path("t.json")));
+  auto trace = nlohmann::json::parse(std::ifstream(place("t.json")));
   std::vector<std::string> labels;
   for (const auto &event : trace["traceEvents"])
     if (event["ph"] == "X")
       labels.push_back(event["name"]);
   EXPECT_EQ(labels, (std::vector<std::string>{"w", "/MatMul"}));
+}
+
+TEST_F(DriverTest, refusesOutputsThatWouldOverwriteABundleOrADevice) {
+  std::string run = "run " + folder() + inputFlag();
+  expectError(run + " --output logits=" + path("states.bin").string(), 1, "lies in the bundle");
+  expectError(run + " --trace " + path("table.bin").string(), 1, "lies in the bundle");
+  expectError(run + " --output logits=/dev/null", 1, "is no regular file");
+  EXPECT_EQ(spillwayTool(run).code, 0);
 }
 
 TEST_F(DriverTest, summarisesWithoutAnOutput) {
