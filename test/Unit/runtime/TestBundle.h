@@ -9,9 +9,11 @@
 #include "test/Unit/runtime/Encode.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,11 +86,12 @@ public:
   }
 
   template <typename T> void write(const Slice &slice, const std::vector<T> &values) {
-    std::memcpy(executor->bytes(slice).data(), values.data(), slice.bytes);
+    std::ranges::copy(std::as_bytes(std::span(values)).first(slice.bytes),
+                      executor->bytes(slice).begin());
   }
   std::vector<float> floats(const Slice &slice) {
     std::vector<float> values(slice.bytes / sizeof(float));
-    std::memcpy(values.data(), executor->bytes(slice).data(), slice.bytes);
+    std::ranges::copy(executor->bytes(slice), std::as_writable_bytes(std::span(values)).begin());
     return values;
   }
 
