@@ -356,8 +356,6 @@ private:
         return texts(tag, cursor, function.inputs);
       case 5:
         return texts(tag, cursor, function.outputs);
-      case 6:
-        return texts(tag, cursor, function.attributes);
       case 7:
         return sub(tag, cursor, [&](Bytes bytes) { function.nodes.push_back(node(bytes, 0)); });
       case 9:

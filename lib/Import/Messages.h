@@ -91,7 +91,7 @@ struct OpsetMessage {
 
 struct FunctionMessage {
   llvm::StringRef name, domain, overload;
-  std::vector<llvm::StringRef> inputs, outputs, attributes;
+  std::vector<llvm::StringRef> inputs, outputs;
   std::vector<AttributeMessage> attributeDefaults;
   std::vector<NodeMessage> nodes;
   std::vector<OpsetMessage> opsets;

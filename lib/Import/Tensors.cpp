@@ -1,6 +1,8 @@
 #include "lib/Import/Tensors.h"
 #include "lib/Import/ExternalData.h"
 
+#include "runtime/io/TensorProto.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -10,18 +12,8 @@ using namespace spillway::onnx;
 
 namespace {
 
-enum DataType : int32_t {
-  float32 = 1,
-  int64 = 7,
-  string = 8,
-  float64 = 11,
-  uint32 = 12,
-  uint64 = 13,
-  uint4 = 21,
-  int4 = 22,
-  uint2 = 25,
-  int2 = 26,
-};
+/// Types of ONNX that the runtime's DataType lacks.
+enum OtherType : int32_t { string = 8, uint4 = 21, int4 = 22, uint2 = 25, int2 = 26 };
 
 /// Bits of one element in raw data.
 uint64_t storedBits(Type element) {
@@ -111,23 +103,6 @@ FailureOr<Attribute> denseFromVarints(RankedTensorType type, ArrayRef<Bytes> pie
     return emitError(location) << "has data for " << bits.size() << " elements, its shape "
                                << type.getNumElements();
   return denseFromBits(type, bits);
-}
-
-/// The field of TensorProto for elements of a type that are not raw.
-uint32_t typedField(int32_t dataType) {
-  switch (dataType) {
-  case DataType::float32:
-    return 4;
-  case DataType::int64:
-    return 7;
-  case DataType::float64:
-    return 10;
-  case DataType::uint32:
-  case DataType::uint64:
-    return 11;
-  default:
-    return 5;
-  }
 }
 
 FailureOr<Attribute> importTyped(const TensorMessage &tensor, RankedTensorType type,
@@ -262,7 +237,7 @@ FailureOr<ImportedTensor> spillway::onnx::importTensor(const TensorMessage &tens
   FailureOr<RankedTensorType> type = tensorType(tensor.dims, tensor.dataType, location);
   if (failed(type))
     return failure();
-  if (tensor.dataType == DataType::string)
+  if (tensor.dataType == OtherType::string)
     return importStrings(tensor, *type, file, location);
   uint64_t bytes = rawBytes(*type);
   MLIRContext *context = location.getContext();
@@ -287,7 +262,7 @@ FailureOr<ImportedTensor> spillway::onnx::importTensor(const TensorMessage &tens
     return emitError(location) << "has no data for its " << type->getNumElements() << " elements";
   if (type->getNumElements() == 0)
     return ImportedTensor{*type, denseFromRaw(*type, {})};
-  if (uint32_t field = typedField(tensor.dataType);
+  if (uint32_t field = typedFieldOf(static_cast<DataType>(tensor.dataType));
       tensor.typedField != field || tensor.mixesTypedFields)
     return emitError(location) << "has elements in field " << tensor.typedField
                                << " of TensorProto; those of " << dataTypeName(tensor.dataType)
@@ -310,7 +285,7 @@ FailureOr<ImportedTensor> spillway::onnx::importSparseTensor(const SparseTensorM
   FailureOr<RankedTensorType> type = tensorType(tensor.dims, tensor.values.dataType, location);
   if (failed(type))
     return failure();
-  if (tensor.values.dataType == DataType::string)
+  if (tensor.values.dataType == OtherType::string)
     return emitError(location) << "sparse tensors of strings are not supported";
   if (rawBytes(*type) > maxGatheredBytes)
     return emitError(location) << "a sparse tensor of " << rawBytes(*type)

@@ -52,7 +52,6 @@ bool isWellFormed(std::span<const std::byte> bytes) {
 
 constexpr uint64_t maxArenaBytes = uint64_t(1) << 46;
 constexpr uint32_t maxRanks = 1 << 16;
-constexpr uint32_t maxThreads = 1024;
 constexpr int64_t maxUnits = int64_t(1) << 40;
 constexpr uint64_t argumentAlignment = 8;
 constexpr uint64_t scratchAlignment = 64;

@@ -16,6 +16,9 @@
 
 namespace spillway {
 
+/// A program is for as many threads at most.
+inline constexpr uint32_t maxThreads = 1024;
+
 /// The version of the table's format that this runtime reads and writes.
 inline constexpr uint32_t tableVersion = 2;
 

@@ -193,6 +193,8 @@ Status readElements(std::span<const std::byte> message, DataType type, uint64_t 
 }
 } // namespace
 
+uint32_t typedFieldOf(DataType type) { return typedField(type).number; }
+
 Result<HostTensor> parseTensorProto(std::span<const std::byte> message) {
   SPILLWAY_ASSIGN_OR_RETURN(Outline outline, readOutline(message));
   std::optional<DataType> type = dataTypeOf(outline.type);

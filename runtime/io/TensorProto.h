@@ -9,6 +9,10 @@
 
 namespace spillway {
 
+/// Number of the field of TensorProto that elements of a type are in where they are not raw, also of
+/// ONNX's types that DataType has no name for.
+uint32_t typedFieldOf(DataType type);
+
 /// Reads a TensorProto whose elements are in the message, in the raw or any typed field.
 /// User errors: element types outside of DataType, external data, another number of
 /// elements than the shape says, damaged bytes.

@@ -2,6 +2,7 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Size.h"
+#include "runtime/executor/Program.h"
 
 #include <CLI/CLI.hpp>
 
@@ -11,7 +12,7 @@ using namespace spillway;
 
 namespace {
 
-unsigned defaultThreads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 1024u); }
+unsigned defaultThreads() { return std::clamp(std::thread::hardware_concurrency(), 1u, maxThreads); }
 
 /// device=64MiB,host=256MiB.
 Result<PlanOptions::Tiers> parseTiers(const std::string &text) {
@@ -49,7 +50,7 @@ void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
       ->allow_extra_args(false);
   command.add_option("--threads", flags.threads,
                      "Threads that compute (default: all processors)")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1u, maxThreads));
   command
       .add_option("--ranks", flags.ranks,
                   "Ranks that share the weights: each reads its part, has the memory given, and "

@@ -93,7 +93,7 @@ void addCalibrateCommand(CLI::App &app, Status &status) {
       ->check(CLI::IsMember({"auto", "uring", "pread"}))
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Threads that compute (default: all processors)")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1u, maxThreads));
   command->callback([options, &status] { status = calibrate(*options); });
 }
 

@@ -264,7 +264,7 @@ void addRunCommand(CLI::App &app, Status &status) {
       ->check(CLI::IsMember({"auto", "uring", "pread"}))
       ->capture_default_str();
   run->add_option("--threads", options->threads, "Threads that compute (default: the plan's)")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1u, maxThreads));
   run->add_option("--repeat", options->repeat, "Steps to run")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
