@@ -2,8 +2,9 @@
 # A GPT-2 of 355 M parameters in 256 MiB, its reads throttled to the bandwidth at which they
 # take as long as its compute, and on the bare disk: step time over the longer of compute
 # alone and reads alone, at batch 1 and 4.
-#   bench/overlap.sh BUILD [FOLDER] [BATCHES]
-# FOLDER (default: overlap-files) keeps the model between runs; it takes 3 GB.
+#   bench/overlap.sh BUILD [FOLDER] [BATCHES] [THREADS]
+# FOLDER (default: overlap-files) keeps the model between runs; it takes 3 GB. Fewer THREADS than
+# cores compute longer, so the bandwidth in question comes within reach of a slower drive.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:?usage: overlap.sh BUILD [FOLDER] [BATCHES]}" && pwd)/bin
@@ -26,11 +27,12 @@ print(json.dumps({"flops_per_thread": {"f32": 9e10 * predicted / seconds},
 PYTHON
 }
 
+threads=(${4:+--threads "$4"})
 for batch in ${3:-1 4}; do
   python3 "$here/../examples/make_ids.py" "ids$batch.npy" "$batch" 128 50257
   input=(--input "input_ids=ids$batch.npy")
   rm -rf resident.spill streamed.spill machine.json
-  "$bin/spillway" compile gpt2.onnx -o resident.spill --dim "batch=$batch" --dim sequence=128
+  "$bin/spillway" compile gpt2.onnx -o resident.spill --dim "batch=$batch" --dim sequence=128 "${threads[@]}"
   "$bin/spillway" run resident.spill "${input[@]}" --repeat 5 --stats resident.json > /dev/null
   "$bin/spillway" replan resident.spill -o streamed.spill --memory 256MiB
   # What streams depends on the bandwidth a little: the second plan is made for its own bytes.
