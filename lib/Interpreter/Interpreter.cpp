@@ -1,6 +1,7 @@
 #include "spillway/Interpreter/Interpreter.h"
 
 #include "Evaluators.h"
+#include "spillway/StateSource/StateSource.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -138,4 +139,14 @@ LogicalResult spillway::evaluateFunction(FunctionOpInterface function, ArrayRef<
                                          StateProvider states,
                                          SmallVectorImpl<TensorValue> &results) {
   return Frame(function, states).run(inputs, results);
+}
+
+FailureOr<TensorValue> spillway::readState(zero::StateOp state, StringRef folder) {
+  FailureOr<std::unique_ptr<StateSource>> source = StateSource::open(state, folder);
+  if (failed(source))
+    return failure();
+  TensorValue tensor(state.getTensorType());
+  if (failed((*source)->read(0, tensor.getMutableBytes())))
+    return failure();
+  return tensor;
 }

@@ -2,6 +2,7 @@
 
 #include "spillway/Pipelines/Pipelines.h"
 #include "spillway/Plan/Report.h"
+#include "spillway/Support/Errors.h"
 #include "spillway/Target/Bundle/BundleWriter.h"
 #include "spillway/Target/CPU/CompileKernels.h"
 #include "spillway/Transforms/Passes.h"
@@ -36,7 +37,7 @@ LogicalResult writeText(ModuleOp module, const std::string &path) {
     stream.clear_error();
   }
   if (code)
-    return emitError(module.getLoc()) << "cannot write '" << path << "': " << code.message();
+    return emitMachineError(module.getLoc(), "write '" + path + "'", code);
   return success();
 }
 
@@ -84,7 +85,7 @@ LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWrite
   if (status.ok())
     status = writeFileAtomically(options.report, std::as_bytes(std::span(page)));
   if (!status.ok())
-    return emitError(module.getLoc()) << status.error().message;
+    return spillway::emitError(module.getLoc(), status.error());
   return success();
 }
 
@@ -169,13 +170,13 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   Location location = NameLoc::get(StringAttr::get(&context, path));
   Result<Bundle> old = Bundle::open(path);
   if (!old.ok())
-    return emitError(location) << old.error().message;
+    return spillway::emitError(location, old.error());
   std::filesystem::path folder = old->folder();
   if (Result<Store> store = Store::parse(old->storeIndex(), folder); !store.ok())
-    return emitError(location) << store.error().message;
+    return spillway::emitError(location, store.error());
   Result<std::vector<std::byte>> program = old->read(programName);
   if (!program.ok())
-    return emitError(location) << program.error().message;
+    return spillway::emitError(location, program.error());
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
       StringRef(reinterpret_cast<const char *>(program->data()), program->size()), &context);
   if (!module)

@@ -3,6 +3,7 @@
 #include "spillway/Conversion/RtToTable/RtToTable.h"
 #include "spillway/Conversion/ZeroToRt/ZeroToRt.h"
 #include "spillway/Plan/Summary.h"
+#include "spillway/Support/Errors.h"
 #include "spillway/Transforms/Zero/Passes.h"
 
 using namespace mlir;
@@ -31,7 +32,8 @@ FailureOr<PlannedProgram> spillway::encodePlan(ModuleOp module, const PlanOption
   Result<plan::Simulation> simulation =
       plan::simulate(*table, options.machine, plan::lookupPieces(module));
   if (!simulation)
-    return module.emitError("bug in the planner: ") << simulation.error().message;
+    return spillway::emitError(module.getLoc(),
+                               bugError("the planner's table: {}", simulation.error().message));
   std::string summary = plan::summarize(module, options.machine, *simulation);
   return PlannedProgram{std::move(*table), std::move(summary), *std::move(simulation)};
 }

@@ -12,7 +12,7 @@ subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk], che
 try:
     code = subprocess.run([word.replace("DISK", disk) for word in command]).returncode
     sys.stdout.flush()
-    print("left:", sorted(os.listdir(disk)))
+    print("left:", sorted(os.listdir(disk)), "exit:", code)
 finally:
     subprocess.run(["umount", disk], check=True)
 sys.exit(code)

@@ -46,9 +46,10 @@ void addReplanCommand(CLI::App &app, Status &status);
 void addVerifyCommand(CLI::App &app, Status &status);
 
 /// A context with all dialects and those of plugins, whose diagnostics go to standard error as
-/// `spillway: error: <where>: <what>`, or into `errors` where given.
+/// `spillway: error: <where>: <what>`, or into `errors` where given. `kind` becomes the gravest of the
+/// errors' kinds.
 std::unique_ptr<mlir::MLIRContext>
 makeContext(const mlir::DialectRegistry &plugins = mlir::DialectRegistry(),
-            std::string *errors = nullptr);
+            ErrorKind *kind = nullptr, std::string *errors = nullptr);
 
 } // namespace spillway

@@ -24,9 +24,10 @@ Status compile(const Flags &flags) {
   if (options.from >= options.to)
     return userError("--from {} --to {}: nothing lies between them", flags.from, flags.to);
   SPILLWAY_ASSIGN_OR_RETURN(mlir::DialectRegistry plugins, loadPlugins(flags.compile.plugins));
-  std::unique_ptr<mlir::MLIRContext> context = makeContext(plugins);
+  ErrorKind kind = ErrorKind::user;
+  std::unique_ptr<mlir::MLIRContext> context = makeContext(plugins, &kind);
   if (mlir::failed(compileModel(options, *context)))
-    return userError("'{}' was not compiled", flags.model);
+    return Error{kind, fmt::format("'{}' was not compiled", flags.model)};
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "tools/spillway-compiler/Commands.h"
 
 #include "spillway/Pipelines/Registration.h"
+#include "spillway/Support/Errors.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -41,7 +42,7 @@ StringRef severity(DiagnosticSeverity severity) {
 } // namespace
 
 std::unique_ptr<MLIRContext> spillway::makeContext(const DialectRegistry &plugins,
-                                                   std::string *errors) {
+                                                   ErrorKind *kind, std::string *errors) {
   DialectRegistry registry;
   registerDialects(registry);
   plugins.appendTo(registry);
@@ -49,9 +50,13 @@ std::unique_ptr<MLIRContext> spillway::makeContext(const DialectRegistry &plugin
   context->loadAllAvailableDialects();
   context->printOpOnDiagnostic(false);
   context->getDiagEngine().registerHandler(
-      [errors, count = 0u](Diagnostic &diagnostic) mutable {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error && ++count > maxErrors)
-          return success();
+      [kind, errors, count = 0u](Diagnostic &diagnostic) mutable {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+          if (kind)
+            *kind = std::max(*kind, errorKind(diagnostic));
+          if (++count > maxErrors)
+            return success();
+        }
         std::string place = describe(diagnostic.getLocation());
         std::string text = ("spillway: " + severity(diagnostic.getSeverity()) + ": " +
                             (place.empty() ? "" : place + ": ") + diagnostic.str())

@@ -13,10 +13,11 @@ struct Flags {
 
 Status replan(const Flags &flags) {
   SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  ErrorKind kind = ErrorKind::user;
+  std::unique_ptr<mlir::MLIRContext> context = makeContext(mlir::DialectRegistry(), &kind);
   const std::string &output = flags.output.empty() ? flags.bundle : flags.output;
   if (mlir::failed(replanBundle(flags.bundle, output, options.plan, *context)))
-    return userError("'{}' was not planned", flags.bundle);
+    return Error{kind, fmt::format("'{}' was not planned", flags.bundle)};
   return {};
 }
 

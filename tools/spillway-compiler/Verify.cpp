@@ -222,7 +222,7 @@ private:
     SPILLWAY_ASSIGN_OR_RETURN(Files outputs, readTensors(set, "output"));
     SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
     std::string errors;
-    std::unique_ptr<mlir::MLIRContext> context = makeContext(plugins, &errors);
+    std::unique_ptr<mlir::MLIRContext> context = makeContext(plugins, nullptr, &errors);
     auto import = [&] { return importOnnx(model.string(), *context, options.import); };
     mlir::OwningOpRef<mlir::ModuleOp> module = import();
     if (module && flags.constantInputs) {

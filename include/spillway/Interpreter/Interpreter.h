@@ -40,8 +40,7 @@ mlir::LogicalResult evaluateFunction(mlir::FunctionOpInterface function,
                                      llvm::ArrayRef<TensorValue> inputs, StateProvider states,
                                      llvm::SmallVectorImpl<TensorValue> &results);
 
-/// Reads the value of a state from its source. File paths are relative to `directory`.
-/// Failures are reported at the state.
-mlir::FailureOr<TensorValue> readState(zero::StateOp state, llvm::StringRef directory);
+/// Reads the whole value of a state from its StateSource.
+mlir::FailureOr<TensorValue> readState(zero::StateOp state, llvm::StringRef folder);
 
 } // namespace spillway

@@ -1,8 +1,9 @@
 #include "spillway/Target/Bundle/BundleWriter.h"
 
 #include "dialects/Zero/Linked.h"
+#include "spillway/StateSource/StateSource.h"
 #include "spillway/Support/ElementType.h"
-#include "spillway/Target/Bundle/StateSource.h"
+#include "spillway/Support/Errors.h"
 
 #include "runtime/base/File.h"
 #include "runtime/device/KernelAbi.h"
@@ -24,7 +25,7 @@ namespace {
 LogicalResult diagnose(Location location, const Status &status) {
   if (status.ok())
     return success();
-  return emitError(location) << status.error().message;
+  return spillway::emitError(location, status.error());
 }
 
 NewState newState(zero::StateOp state) {
@@ -99,7 +100,7 @@ FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Locatio
   folder += partialSuffix + std::to_string(::getpid());
   std::filesystem::remove_all(folder, code);
   if (!std::filesystem::create_directory(folder, code))
-    return emitError(location) << "cannot create '" << folder.string() << "': " << code.message();
+    return emitMachineError(location, "create '" + folder.string() + "'", code);
   return BundleWriter(path, folder, location);
 }
 
@@ -166,7 +167,7 @@ LogicalResult BundleWriter::shareFile(const std::filesystem::path &file) {
     std::filesystem::copy_file(file, target, code);
   }
   if (code)
-    return emitError(location_) << "cannot copy '" << file.string() << "': " << code.message();
+    return emitMachineError(location_, "copy '" + file.string() + "'", code);
   return success();
 }
 

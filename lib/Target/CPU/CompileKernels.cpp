@@ -1,6 +1,7 @@
 #include "spillway/Target/CPU/CompileKernels.h"
 
 #include "spillway/Conversion/NNToVector/NNToVector.h"
+#include "spillway/Support/Errors.h"
 #include "spillway/Target/CPU/ObjectCode.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -38,9 +39,9 @@ static LogicalResult writeObject(ModuleOp module, const CpuTarget &target, Strin
   file.write(object->data(), object->size());
   file.close();
   if (error || file.has_error()) {
-    std::string reason = (error ? error : file.error()).message();
+    std::error_code reason = error ? error : file.error();
     file.clear_error();
-    return module.emitError("cannot write ") << path << ": " << reason;
+    return emitMachineError(module.getLoc(), "write '" + path + "'", reason);
   }
   return success();
 }
@@ -84,5 +85,5 @@ LogicalResult spillway::compileKernels(ModuleOp module, const CpuTarget &target,
         return writeObject(parts[i], target, objects[i]);
       })))
     return failure();
-  return linkSharedObject(objects, outputPath, [&] { return module.emitError(); });
+  return linkSharedObject(objects, outputPath, module.getLoc());
 }

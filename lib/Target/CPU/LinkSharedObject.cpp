@@ -1,5 +1,7 @@
 #include "spillway/Target/CPU/ObjectCode.h"
 
+#include "spillway/Support/Errors.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -18,10 +20,11 @@ static std::optional<std::string> findLinker() {
 }
 
 LogicalResult spillway::linkSharedObject(ArrayRef<std::string> objects, StringRef outputPath,
-                                         function_ref<InFlightDiagnostic()> emitError) {
+                                         Location location) {
   std::optional<std::string> linker = findLinker();
   if (!linker)
-    return emitError() << "ld.lld is neither at " SPILLWAY_LINKER " nor on the path";
+    return spillway::emitError(
+        location, machineError("ld.lld is neither at " SPILLWAY_LINKER " nor on the path"));
   SmallVector<StringRef> command{
       "ld.lld",           "-shared",         "-z", "defs",    "-z", "noexecstack", "-z", "relro",
       "--hash-style=gnu", "--build-id=none", "-o", outputPath};
@@ -29,7 +32,7 @@ LogicalResult spillway::linkSharedObject(ArrayRef<std::string> objects, StringRe
 
   SmallString<128> messages;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("spillway-link", "txt", messages))
-    return emitError() << "no temporary file: " << error.message();
+    return emitMachineError(location, "create a temporary file", error);
   llvm::FileRemover remover(messages);
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(messages), StringRef(messages)};
   std::string failureReason;
@@ -37,11 +40,10 @@ LogicalResult spillway::linkSharedObject(ArrayRef<std::string> objects, StringRe
       llvm::sys::ExecuteAndWait(*linker, command, std::nullopt, redirects, 0, 0, &failureReason);
   if (code == 0)
     return success();
-  InFlightDiagnostic diagnostic = emitError();
-  diagnostic << "ld.lld could not link the kernels: ";
-  if (code < 0)
-    diagnostic << failureReason;
-  else if (auto text = llvm::MemoryBuffer::getFile(messages))
-    diagnostic << (*text)->getBuffer().rtrim();
-  return diagnostic;
+  if (auto text = llvm::MemoryBuffer::getFile(messages); text && code > 0)
+    failureReason = (*text)->getBuffer().rtrim().str();
+  Error error = machineError("ld.lld could not link the kernels: {}", failureReason);
+  if (failureReason.find("undefined symbol") != std::string::npos)
+    error.kind = ErrorKind::bug;
+  return spillway::emitError(location, error);
 }

@@ -3,6 +3,7 @@
 #include "spillway/Plan/Planner.h"
 #include "spillway/Plan/StepExtraction.h"
 #include "spillway/Plan/Tiling.h"
+#include "spillway/Support/Errors.h"
 #include "spillway/Transforms/Zero/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,7 +49,7 @@ private:
       budget.host = host;
     Result<plan::Placement> placement = plan::place(*step, machine_, budget);
     if (!placement) {
-      module.emitError() << placement.error().message;
+      spillway::emitError(module.getLoc(), placement.error());
       return signalPassFailure();
     }
     apply(*placement, budget.host.has_value());

@@ -17,9 +17,10 @@ void buildLowerToLLVMPipeline(mlir::OpPassManager &passes);
 mlir::FailureOr<llvm::SmallVector<char, 0>> emitObject(mlir::ModuleOp module,
                                                        const CpuTarget &target);
 
-/// Links object files into a shared object that needs no other library.
+/// Links object files into a shared object that needs no other library. Errors are reported at
+/// `location`.
 mlir::LogicalResult linkSharedObject(llvm::ArrayRef<std::string> objects,
                                      llvm::StringRef outputPath,
-                                     llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+                                     mlir::Location location);
 
 } // namespace spillway

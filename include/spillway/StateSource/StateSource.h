@@ -1,4 +1,4 @@
-// Where the elements of a state come from when a bundle is written.
+// Where the elements of a state come from.
 #pragma once
 
 #include "dialects/Zero/Zero.h"
@@ -17,9 +17,10 @@ public:
   /// state. Diagnoses what cannot be read at the state.
   virtual mlir::LogicalResult read(uint64_t offset, llvm::MutableArrayRef<char> bytes) = 0;
 
-  /// Opens the source of `state`; diagnoses a file that cannot be opened or is
-  /// shorter than the state's extent.
-  static mlir::FailureOr<std::unique_ptr<StateSource>> open(zero::StateOp state);
+  /// Opens the source of `state`; diagnoses a file that cannot be opened, is shorter than the state's
+  /// extent, or holds another number of bytes. A relative path begins at `folder`.
+  static mlir::FailureOr<std::unique_ptr<StateSource>> open(zero::StateOp state,
+                                                            llvm::StringRef folder = "");
 };
 
 } // namespace spillway

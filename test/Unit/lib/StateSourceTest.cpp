@@ -1,0 +1,94 @@
+#include "spillway/StateSource/StateSource.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <numeric>
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+/// A state of i32 whose elements lie as varints in a file, behind five other bytes.
+class VarintStateTest : public testing::Test {
+protected:
+  VarintStateTest() {
+    context.loadDialect<zero::ZeroDialect>();
+    context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+      diagnostics += diagnostic.str() + "\n";
+      return success();
+    });
+    for (int64_t i = 0; i < 100000; ++i)
+      elements.push_back(static_cast<int32_t>((i * 2654435761u) >> (i % 32)) - 1000);
+    for (int32_t element : elements)
+      append(encoded, static_cast<uint64_t>(static_cast<int64_t>(element)));
+  }
+
+  static void append(std::string &bytes, uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+      bytes.push_back(static_cast<char>(value | 0x80));
+    bytes.push_back(static_cast<char>(value));
+  }
+
+  std::unique_ptr<StateSource> open() {
+    std::string folder = testing::TempDir();
+    std::ofstream(folder + "/varints.bin", std::ios::binary) << "other" << encoded;
+    std::string text = "zero.state @w \"w\" : tensor<" + std::to_string(elements.size()) +
+                       "xi32> role(<parameter>) source(#zero.file<\"varints.bin\", 5, " +
+                       std::to_string(encoded.size()) + ", varint = true>)";
+    module = parseSourceString<ModuleOp>(text, &context);
+    if (!module)
+      return nullptr;
+    auto source = StateSource::open(*module->getOps<zero::StateOp>().begin(), folder);
+    return succeeded(source) ? std::move(*source) : nullptr;
+  }
+
+  /// Reads `count` bytes from `offset` on and compares.
+  void expect(StateSource &source, size_t offset, size_t count) {
+    std::vector<char> bytes(count);
+    ASSERT_TRUE(succeeded(source.read(offset, bytes))) << diagnostics;
+    EXPECT_EQ(std::memcmp(bytes.data(), reinterpret_cast<const char *>(elements.data()) + offset, count), 0)
+        << offset << " " << count;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  std::string diagnostics, encoded;
+  std::vector<int32_t> elements;
+};
+
+} // namespace
+
+TEST_F(VarintStateTest, readsInAnyOrderAndCut) {
+  std::unique_ptr<StateSource> source = open();
+  ASSERT_TRUE(source) << diagnostics;
+  size_t bytes = elements.size() * sizeof(int32_t);
+  expect(*source, 0, bytes);
+  for (size_t at = 0; at < bytes; at += 4099)
+    expect(*source, at, std::min<size_t>(4099, bytes - at));
+  expect(*source, 262141, 7);
+  expect(*source, 3, 0);
+  expect(*source, 1, 2);
+  expect(*source, bytes - 1, 1);
+}
+
+TEST_F(VarintStateTest, refusesTooFewAndTooMany) {
+  std::vector<char> bytes(elements.size() * sizeof(int32_t));
+  encoded.pop_back();
+  std::unique_ptr<StateSource> source = open();
+  ASSERT_TRUE(source) << diagnostics;
+  EXPECT_TRUE(failed(source->read(0, bytes)));
+  EXPECT_NE(diagnostics.find("element 99999 of 100000"), std::string::npos) << diagnostics;
+
+  append(encoded, 0);
+  encoded += std::string("\1\1");
+  source = open();
+  ASSERT_TRUE(source) << diagnostics;
+  EXPECT_TRUE(failed(source->read(0, bytes)));
+  EXPECT_NE(diagnostics.find("more than 100000 elements"), std::string::npos) << diagnostics;
+}
