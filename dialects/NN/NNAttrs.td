@@ -28,6 +28,15 @@ def NN_ReductionKind : NN_I32Enum<"ReductionKind", "How elements of a reduction 
 ]>;
 def NN_ReductionKindAttr : NN_EnumAttr<NN_ReductionKind, "reduction">;
 
+def NN_ScatterKind : NN_I32Enum<"ScatterKind", "What an update does to the element in its place", [
+  I32EnumAttrCase<"replace", 0>,
+  I32EnumAttrCase<"add", 1>,
+  I32EnumAttrCase<"mul", 2>,
+  I32EnumAttrCase<"max", 3>,
+  I32EnumAttrCase<"min", 4>,
+]>;
+def NN_ScatterKindAttr : NN_EnumAttr<NN_ScatterKind, "scatter_kind">;
+
 def NN_PadMode : NN_I32Enum<"PadMode", "What an element outside the operand holds", [
   I32EnumAttrCase<"constant", 0>,
   I32EnumAttrCase<"reflect", 1>,
@@ -56,6 +65,10 @@ def NN_Schedule : NN_I32Enum<"Schedule", "How the body of a kernel is computed",
   I32EnumAttrCase<"attention", 3>,
   // One scan along a dimension; units are independent lines.
   I32EnumAttrCase<"scan", 4>,
+  // One sort along a dimension; units are independent lines.
+  I32EnumAttrCase<"sort", 5>,
+  // One scatter; units are blocks of the elements that an index tuple addresses.
+  I32EnumAttrCase<"scatter", 6>,
 ]>;
 def NN_ScheduleAttr : NN_EnumAttr<NN_Schedule, "schedule">;
 

@@ -2,6 +2,8 @@
 
 #include "dialects/NN/NN.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace spillway::nn;
 
@@ -45,7 +47,9 @@ void spillway::nn::registerExternalModels(DialectRegistry &registry) {
     attach<2, math::FmaOp>(context);
     attach<4, math::SqrtOp, math::RsqrtOp>(context);
     attach<static_cast<int>(elementaryFlops), math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp,
-           math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::PowFOp, math::AtanOp>(context);
+           math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::TanOp, math::PowFOp, math::AsinOp,
+           math::AcosOp, math::AtanOp, math::SinhOp, math::CoshOp, math::AsinhOp, math::AcoshOp,
+           math::AtanhOp>(context);
   });
 }
 
@@ -86,3 +90,10 @@ double LogSoftmaxOp::getFlops() { return (elementaryFlops + 4) * elements(getOpe
 double LayerNormOp::getFlops() { return 8 * elements(getOperand()); }
 double RmsNormOp::getFlops() { return 5 * elements(getOperand()); }
 double CumsumOp::getFlops() { return elements(getOperand()); }
+
+double ArgsortOp::getFlops() {
+  double length = static_cast<double>(getOperand().getType().getDimSize(getDim()));
+  return elements(getOperand()) * std::ceil(std::log2(std::max(2.0, length)));
+}
+
+double ScatterOp::getFlops() { return elements(getUpdates()); }

@@ -29,6 +29,10 @@ def NN_AnchorOpInterface : OpInterface<"AnchorOpInterface"> {
       Whether its operands must lie in memory. Those of other anchors can be pulled
       element by element.
     }], "bool", "readsMemory", (ins)>,
+    InterfaceMethod<[{
+      Whether each element of its result is complete when it is made, so that operations can follow in
+      its kernel.
+    }], "bool", "takesEpilogue", (ins), "", "return true;">,
   ];
 }
 

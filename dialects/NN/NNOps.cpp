@@ -346,6 +346,39 @@ LogicalResult CumsumOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Orders and places that depend on data
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArgsortOp::verify() {
+  if (failed(verifyDim(*this, getDim(), getOperand())))
+    return failure();
+  auto from = tensorType(getOperand()), to = tensorType(getResult());
+  SmallVector<int64_t> shape(from.getShape());
+  int64_t dim = getDim();
+  if (to.getRank() == from.getRank() && to.getDimSize(dim) <= shape[dim])
+    shape[dim] = to.getDimSize(dim);
+  if (to.getShape() != ArrayRef<int64_t>(shape) || !to.getElementType().isInteger(64))
+    return emitOpError("C2: the result ") << to << " does not fit " << from;
+  if (from.getElementType().isInteger(1))
+    return emitOpError("C3: elements must not be i1");
+  return success();
+}
+
+LogicalResult ScatterOp::verify() {
+  auto data = tensorType(getData()), indices = tensorType(getIndices());
+  if (indices.getRank() < 1 || indices.getShape().back() < 1 ||
+      indices.getShape().back() > data.getRank())
+    return emitOpError("C1: index tuples of ") << indices << " do not address " << data;
+  SmallVector<int64_t> shape(indices.getShape().drop_back());
+  llvm::append_range(shape, data.getShape().drop_front(indices.getShape().back()));
+  if (getUpdates().getType() != data.clone(shape))
+    return emitOpError("C2: updates must be ") << data.clone(shape);
+  if (data.getElementType().isInteger(1) && getKind() != ScatterKind::replace)
+    return emitOpError("C3: elements of i1 can only be replaced");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 

@@ -380,6 +380,69 @@ def NN_CumsumOp
 }
 
 //===----------------------------------------------------------------------===//
+// Orders and places that depend on data
+//===----------------------------------------------------------------------===//
+
+def NN_ArgsortOp : NN_AnchorOp<"argsort", "sort", /*readsMemory=*/0> {
+  let summary = "Indices of the elements along a dimension, from the lowest element up";
+  let description = [{
+    The result holds the first indices, as many as it has room for. Equal elements stay in their
+    order. `descending` begins with the highest element. A NaN is above all numbers; integers are signed.
+
+    ```mlir
+    %1 = nn.argsort %0 dim 1 descending : tensor<4x100xf32> -> tensor<4x5xi64>
+    ```
+
+    **Constraints**
+    - C1: `dim` lies inside the rank.
+    - C2: the result has the operand's sizes but along `dim`, where it has at most as many, and elements
+      of i64.
+    - C3: the operand's elements are not i1.
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$dim, UnitAttr:$descending);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` $dim (`descending` $descending^)? attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ScatterOp : NN_PureOp<"scatter", [
+    AllTypesMatch<["data", "result"]>,
+    DeclareOpInterfaceMethods<NN_AnchorOpInterface, ["takesEpilogue"]>]> {
+  let summary = "A tensor with slices of it replaced, or combined with others, at index tuples";
+  let description = [{
+    The last dimension of `indices` (size t) holds a tuple that addresses the t leading dimensions of
+    `data`; the slice there is replaced by, or combined with, that of `updates`. Updates happen in
+    row-major order of their tuples, each rounded to the element type. Indices as in `nn.gather`.
+
+    ```mlir
+    %1 = nn.scatter <add> %data [%indices] %updates
+      : tensor<8x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>
+    ```
+
+    **Constraints**
+    - C1: t is at least 1 and at most data's rank.
+    - C2: updates have indices' shape without its last dimension, then data's from t on, and data's
+      element type.
+    - C3: elements of i1 can only be replaced.
+  }];
+  let arguments = (ins NN_ScatterKindAttr:$kind, NN_Tensor:$data, NN_IndexTensor:$indices,
+                       NN_Tensor:$updates);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $data `[` $indices `]` $updates attr-dict
+    `:` type($data) `,` type($indices) `,` type($updates)
+  }];
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::spillway::nn::Schedule $cppClass::getSchedule() { return Schedule::scatter; }
+    bool $cppClass::readsMemory() { return false; }
+    bool $cppClass::takesEpilogue() { return false; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 

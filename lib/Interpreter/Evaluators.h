@@ -14,6 +14,9 @@ mlir::FailureOr<TensorValue> evaluateMovement(mlir::Operation *op, llvm::ArrayRe
                                              std::string &reason);
 TensorValue evaluateMatmul(nn::MatmulOp op, llvm::ArrayRef<TensorValue> operands);
 TensorValue evaluateAttention(nn::AttentionOp op, llvm::ArrayRef<TensorValue> operands);
+TensorValue evaluateArgsort(nn::ArgsortOp op, llvm::ArrayRef<TensorValue> operands);
+mlir::FailureOr<TensorValue> evaluateScatter(nn::ScatterOp op, llvm::ArrayRef<TensorValue> operands,
+                                            std::string &reason);
 /// nn.reduce, softmax, log_softmax, layer_norm, rms_norm, cumsum.
 TensorValue evaluateReduction(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands);
 /// Operations of arith and math; fails for those it does not know.

@@ -18,6 +18,8 @@ LogicalResult spillway::evaluate(Operation *op, ArrayRef<TensorValue> operands,
               [&](Operation *op) { return evaluateMovement(op, operands, reason); })
           .Case([&](nn::MatmulOp op) { return evaluateMatmul(op, operands); })
           .Case([&](nn::AttentionOp op) { return evaluateAttention(op, operands); })
+          .Case([&](nn::ArgsortOp op) { return evaluateArgsort(op, operands); })
+          .Case([&](nn::ScatterOp op) { return evaluateScatter(op, operands, reason); })
           .Case<nn::ReduceOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp,
                 nn::CumsumOp>([&](Operation *op) { return evaluateReduction(op, operands); })
           .Default([&](Operation *op) { return evaluateElementwise(op, operands, reason); });

@@ -142,7 +142,8 @@ private:
   static bool isEpilogue(Operation *anchor, const Group &group) {
     auto epilogue = kernels::Epilogue::follow(
         anchor, [&](Operation *op) { return group.members.contains(op); });
-    return succeeded(epilogue) && epilogue->keepsVectors();
+    return cast<nn::AnchorOpInterface>(anchor).takesEpilogue() && succeeded(epilogue) &&
+           epilogue->keepsVectors();
   }
 
   int64_t maxOperations;

@@ -147,3 +147,20 @@ func.func @shared(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
 // CHECK: nn.kernel @nn_gemm({{.*}}, %arg1: tensor<8x8xf32> {nn.layout = #nn.panels<1>, nn.tiled})
 // CHECK: nn.kernel @nn_gemm_{{[0-9]+}}({{.*}}, %arg1: tensor<8x8xf32> {nn.layout = #nn.panels<1>})
 // CHECK: nn.kernel @nn_map({{.*}}%arg0: tensor<8x8xf32> {nn.layout = #nn.panels<1>})
+
+// -----
+
+// Nothing follows a scatter in its kernel, since an element is complete after the last update alone; a
+// sort is followed by what each index becomes.
+// CHECK-LABEL: func @places
+// CHECK: %[[S:.+]] = nn.call @nn_scatter
+// CHECK: nn.call @nn_map{{.*}}(%[[S]])
+// CHECK: nn.call @nn_sort
+// CHECK-NEXT: return
+func.func @places(%x: tensor<4xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %0 = nn.scatter <add> %x[%i] %u : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
+  %1 = math.sqrt %0 : tensor<4xf32>
+  %2 = nn.argsort %x dim 0 : tensor<4xf32> -> tensor<4xi64>
+  %3 = arith.addi %2, %2 : tensor<4xi64>
+  return %1, %3 : tensor<4xf32>, tensor<4xi64>
+}

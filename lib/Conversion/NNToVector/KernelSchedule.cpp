@@ -19,6 +19,10 @@ const KernelSchedule &kernels::kernelSchedule(nn::Schedule schedule) {
     return rowSchedule();
   case nn::Schedule::scan:
     return scanSchedule();
+  case nn::Schedule::sort:
+    return sortSchedule();
+  case nn::Schedule::scatter:
+    return scatterSchedule();
   }
   llvm_unreachable("a schedule");
 }

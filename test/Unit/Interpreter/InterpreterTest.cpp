@@ -244,6 +244,27 @@ TEST_F(InterpreterTest, reducesInLanes) {
          "tensor<3xi32>", "dense<[5, 3, 0]>");
 }
 
+TEST_F(InterpreterTest, ordersAndScatters) {
+  // A NaN is above all numbers; equal elements stay in their order.
+  std::string x = "%x = arith.constant dense<[1.0, 0x7FC00000, -2.0, 1.0]> : tensor<4xf32>\n";
+  expect(x + "%r = nn.argsort %x dim 0 descending : tensor<4xf32> -> tensor<3xi64>", "tensor<3xi64>",
+         "dense<[1, 0, 3]>");
+  expect(x + "%r = nn.argsort %x dim 0 : tensor<4xf32> -> tensor<4xi64>", "tensor<4xi64>",
+         "dense<[2, 0, 3, 1]>");
+  // Each of two updates is lost in rounding.
+  expect("%x = arith.constant dense<2048.0> : tensor<2xf16>\n"
+         "%i = arith.constant dense<[[0], [-2]]> : tensor<2x1xi64>\n"
+         "%u = arith.constant dense<1.0> : tensor<2xf16>\n"
+         "%r = nn.scatter <add> %x[%i] %u : tensor<2xf16>, tensor<2x1xi64>, tensor<2xf16>",
+         "tensor<2xf16>", "dense<2048.0>");
+  // The last one stays; a slice is written whole.
+  expect("%x = arith.constant dense<0> : tensor<3x2xi8>\n"
+         "%i = arith.constant dense<[[1], [2], [1]]> : tensor<3x1xi32>\n"
+         "%u = arith.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8>\n"
+         "%r = nn.scatter <replace> %x[%i] %u : tensor<3x2xi8>, tensor<3x1xi32>, tensor<3x2xi8>",
+         "tensor<3x2xi8>", "dense<[[0, 0], [5, 6], [3, 4]]>");
+}
+
 TEST_F(InterpreterTest, normalizes) {
   expect("%x = arith.constant dense<[[0.0, 0.0], [0xFF800000, 1.0]]> : tensor<2x2xf32>\n"
          "%r = nn.softmax %x dim 1 : tensor<2x2xf32>",

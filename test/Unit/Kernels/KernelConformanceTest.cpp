@@ -229,7 +229,8 @@ TEST_P(KernelConformance, AgreesWithTheInterpreter) {
 
 INSTANTIATE_TEST_SUITE_P(Schedules, KernelConformance,
                          testing::Values(Batch{"map", 60}, Batch{"row", 60}, Batch{"gemm", 40},
-                                         Batch{"attention", 12}, Batch{"scan", 30}),
+                                         Batch{"attention", 12}, Batch{"scan", 30},
+                                         Batch{"sort", 30}, Batch{"scatter", 40}),
                          [](const auto &info) { return info.param.schedule; });
 
 } // namespace

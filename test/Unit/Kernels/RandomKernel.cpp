@@ -51,10 +51,13 @@ public:
                     : schedule == "row"       ? row()
                     : schedule == "gemm"      ? gemm()
                     : schedule == "attention" ? attention()
-                                              : scan();
-    std::vector<Tensor> results = {schedule == "map" ? anchor : epilogue(anchor)};
-    if (chance(0.2))
-      results.push_back(schedule == "map" ? map() : epilogue(anchor));
+                    : schedule == "scan"      ? scan()
+                    : schedule == "sort"      ? sort()
+                                              : scatter();
+    bool follows = schedule != "map" && schedule != "scatter";
+    std::vector<Tensor> results = {follows ? epilogue(anchor) : anchor};
+    if (schedule != "scatter" && chance(0.2))
+      results.push_back(follows ? epilogue(anchor) : map());
     std::string signature, types, yields;
     for (size_t i = 0; i < arguments.size(); ++i)
       signature += fmt::format("{}{}: {}{}", i ? ", " : "", arguments[i].name, arguments[i].type(),
@@ -563,6 +566,41 @@ private:
     return withAttributes("nn.cumsum", x,
                   fmt::format("dim {}{}{}", below(rank), chance(0.3) ? " exclusive" : "",
                               chance(0.3) ? " reverse" : ""));
+  }
+
+  Tensor sort() {
+    std::string of = chance(0.6) ? pick(floats) : pick(integers);
+    int64_t rank = between(1, 3), dim = below(rank);
+    Tensor x = expression(shape(rank), of, between(0, 5));
+    Tensor result{"", x.shape, "i64"};
+    result.shape[dim] = chance(0.5) ? x.shape[dim] : between(0, x.shape[dim]);
+    return emit(result.shape, "i64",
+                fmt::format("nn.argsort {} dim {}{} : {} -> {}", x.name, dim,
+                            chance(0.5) ? " descending" : "", x.type(), result.type()));
+  }
+
+  Tensor scatter() {
+    std::string of = element();
+    std::string kind = of == "i1" ? "replace"
+                                  : pick<std::string>({"replace", "add", "mul", "max", "min"});
+    Shape to = shape(between(1, 4)), addressed, slice, updated = shape(between(0, 2), 30);
+    int64_t tuple = between(1, static_cast<int64_t>(to.size()));
+    std::copy_n(to.begin(), tuple, std::back_inserter(addressed));
+    std::copy(to.begin() + tuple, to.end(), std::back_inserter(slice));
+    if (elements(addressed) == 0)
+      updated.push_back(0);
+    int64_t lowest = *std::ranges::min_element(addressed);
+    Shape tuples(updated);
+    tuples.push_back(tuple);
+    updated.insert(updated.end(), slice.begin(), slice.end());
+    Tensor data = expression(to, of, between(0, 3));
+    Tensor indices = argument(tuples, chance(0.5) ? "i64" : "i32",
+                              {-static_cast<double>(lowest), static_cast<double>(lowest) - 1});
+    Tensor updates = expression(updated, of, between(0, 3));
+    return emit(to, of,
+                fmt::format("nn.scatter <{}> {} [{}] {} : {}, {}, {}", kind, data.name,
+                            indices.name, updates.name, data.type(), indices.type(),
+                            updates.type()));
   }
 
   /// What follows an anchor; only what does not magnify errors where there are some.

@@ -424,6 +424,54 @@ func.func @f(%a: tensor<2xi1>) {
 
 // -----
 
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C1: dim 2}}
+  %0 = nn.argsort %a dim 2 : tensor<2x3xf32> -> tensor<2x3xi64>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{C2: the result 'tensor<2x4xi64>' does not fit 'tensor<2x3xf32>'}}
+  %0 = nn.argsort %a dim 1 : tensor<2x3xf32> -> tensor<2x4xi64>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xi1>) {
+  // expected-error@+1 {{C3: elements must not be i1}}
+  %0 = nn.argsort %a dim 0 : tensor<2xi1> -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<5x3xi64>, %u: tensor<5xf32>) {
+  // expected-error@+1 {{C1: index tuples of 'tensor<5x3xi64>' do not address 'tensor<2x3xf32>'}}
+  %0 = nn.scatter <replace> %a[%i] %u : tensor<2x3xf32>, tensor<5x3xi64>, tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<5x1xi64>, %u: tensor<5xf32>) {
+  // expected-error@+1 {{C2: updates must be 'tensor<5x3xf32>'}}
+  %0 = nn.scatter <replace> %a[%i] %u : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xi1>, %i: tensor<5x1xi64>, %u: tensor<5xi1>) {
+  // expected-error@+1 {{C3: elements of i1 can only be replaced}}
+  %0 = nn.scatter <add> %a[%i] %u : tensor<2xi1>, tensor<5x1xi64>, tensor<5xi1>
+  return
+}
+
+// -----
+
 func.func @f(%q: tensor<4x5x8xf32>, %k: tensor<1x2x6x8xf32>, %v: tensor<1x2x6x3xf32>) {
   // expected-error@+1 {{C1: ranks must be 4}}
   %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<4x5x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>

@@ -54,6 +54,14 @@ func.func private @operations(
   %23 = nn.cumsum %a dim 0 : tensor<2x3xf32>
   // CHECK: nn.cumsum %{{[a-z0-9]+}} dim 1 exclusive reverse : tensor<2x3xf32>
   %24 = nn.cumsum %a dim 1 exclusive reverse : tensor<2x3xf32>
+  // CHECK: nn.argsort %{{[a-z0-9]+}} dim 1 : tensor<2x3xf32> -> tensor<2x3xi64>
+  %25 = nn.argsort %a dim 1 : tensor<2x3xf32> -> tensor<2x3xi64>
+  // CHECK: nn.argsort %{{[a-z0-9]+}} dim 0 descending : tensor<2x3xf32> -> tensor<1x3xi64>
+  %26 = nn.argsort %a dim 0 descending : tensor<2x3xf32> -> tensor<1x3xi64>
+  %27 = arith.constant dense<1> : tensor<5x1xi64>
+  %28 = arith.constant dense<1.0> : tensor<5x3xf32>
+  // CHECK: nn.scatter <add> %{{[a-z0-9]+}}[%{{.*}}] %{{.*}} : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>
+  %29 = nn.scatter <add> %a[%27] %28 : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>
   return
 }
 

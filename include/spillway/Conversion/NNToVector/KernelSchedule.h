@@ -23,6 +23,8 @@ const KernelSchedule &gemmSchedule();
 const KernelSchedule &mapSchedule();
 const KernelSchedule &rowSchedule();
 const KernelSchedule &scanSchedule();
+const KernelSchedule &scatterSchedule();
+const KernelSchedule &sortSchedule();
 
 /// The one of an nn.schedule.
 const KernelSchedule &kernelSchedule(nn::Schedule schedule);
