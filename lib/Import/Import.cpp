@@ -19,7 +19,7 @@ using namespace spillway::onnx;
 namespace {
 
 constexpr int64_t oldestIrVersion = 3;
-constexpr int64_t oldestOpset = 7;
+constexpr int64_t oldestOpset = 1;
 /// Before it, an initializer that is also an input is a constant; from it on, a default.
 constexpr int64_t firstIrWithDefaults = 4;
 /// Local functions in local functions, at most.

@@ -23,7 +23,7 @@ struct ImportOptions {
 /// Reads the model at `path` without the bytes of its initializers: time and memory grow
 /// with the graph, not with the weights. Extents of the result name the files they lie in as
 /// `path` names the model (its folder, or that of its target where it is a link, joined with the
-/// external location). IR versions from 3 and opsets from 7 on are taken; the file is not trusted.
+/// external location). IR versions from 3 on and all opsets are taken; the file is not trusted.
 ///
 /// Null after diagnostics for a file that cannot be read, is damaged, or contradicts
 /// itself, or for options that do not fit it. All errors that do not follow from others are reported.

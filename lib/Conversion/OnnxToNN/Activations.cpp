@@ -76,13 +76,19 @@ LogicalResult convertLeakyRelu(Node &node) {
 }
 
 LogicalResult convertPRelu(Node &node) {
-  auto inputs = node.broadcastInputs();
-  if (failed(inputs))
+  if (failed(node.sameTypes({0, 1})))
     return failure();
-  Tensor x = node.in(0), slope = (*inputs)[1];
-  if (slope.shape() != x.shape())
-    return node.error() << "the slope must broadcast to the input's shape";
   Emitter &emit = node.emit;
+  Tensor x = node.in(0), slope = node.in(1);
+  if (node.version() < 7 && slope.rank() == 1 && x.rank() > 2) { // one for each channel
+    Shape shape(x.rank() - 1, 1);
+    shape.front() = slope.size(0);
+    slope = emit.reshape(slope, shape);
+  }
+  auto shape = broadcastShapes(x.shape(), slope.shape());
+  if (!shape || *shape != Shape(x.shape()))
+    return node.error() << "the slope must broadcast to the input's shape";
+  slope = emit.broadcast(slope, x.shape());
   return node.result(
       emit.select(emit.compare(Order::less, x, emit.like(x, 0)), emit.mul(x, slope), x));
 }
@@ -205,7 +211,7 @@ void spillway::addActivations(OperatorTable &table) {
       {"HardSwish", 14, convertHardSwish, 1, 1, 1, floats},
       {"LeakyRelu", 6, convertLeakyRelu, 1, 1, 1, floats},
       {"Mish", 18, convertMish, 1, 1, 1, floats},
-      {"PRelu", 7, convertPRelu, 2, 2, 1, numeric},
+      {"PRelu", 1, convertPRelu, 2, 2, 1, numeric},
       {"Relu", 6, convertRelu, 1, 1, 1, numeric},
       {"Selu", 6, convertSelu, 1, 1, 1, floats},
       {"Shrink", 9, convertShrink, 1, 1, 1, numeric},

@@ -41,13 +41,6 @@ LogicalResult convertSign(Node &node) {
       emit.select(emit.compare(Emitter::Order::less, x, zero), emit.like(x, -1), sign));
 }
 
-LogicalResult convertTan(Node &node) {
-  Emitter &emit = node.emit;
-  return node.result(emit.inComputeType(node.in(0), [&](Tensor x) {
-    return emit.div(emit.unary<math::SinOp>(x), emit.unary<math::CosOp>(x));
-  }));
-}
-
 /// Python's modulo: the result has the sign of the divisor.
 Tensor floorMod(Emitter &emit, Tensor a, Tensor b) {
   Tensor rest = emit.rem(a, b);
@@ -71,6 +64,28 @@ LogicalResult convertMod(Node &node) {
   Emitter &emit = node.emit;
   Tensor a = (*inputs)[0], b = (*inputs)[1];
   return node.result(truncates ? emit.rem(a, b) : floorMod(emit, a, b));
+}
+
+/// Shifts by the width and more give zero.
+template <typename Shift> Tensor shifted(Emitter &emit, Tensor x, Tensor count) {
+  Tensor width = emit.splatInt(x.type, x.shape(), static_cast<int64_t>(byteWidth(x.type)) * 8);
+  Tensor fits = emit.compare(Emitter::Order::less, count, width);
+  Tensor zero = emit.like(x, 0), safe = emit.select(fits, count, zero);
+  return emit.select(fits, {emit.create<Shift>(x.value, safe.value), x.type}, zero);
+}
+
+LogicalResult convertBitShift(Node &node) {
+  StringRef direction = node.attr("direction", StringRef(""));
+  if (direction != "LEFT" && direction != "RIGHT")
+    return node.error() << "the direction must be LEFT or RIGHT, not '" << direction << "'";
+  auto inputs = node.broadcastInputs();
+  if (failed(inputs))
+    return failure();
+  if (!isUnsigned(node.in(0).type))
+    return node.error() << "operands must be unsigned, not " << name(node.in(0).type);
+  Tensor x = (*inputs)[0], count = (*inputs)[1];
+  return node.result(direction == "LEFT" ? shifted<arith::ShLIOp>(node.emit, x, count)
+                                         : shifted<arith::ShRUIOp>(node.emit, x, count));
 }
 
 /// Exact in the base's type, wrapping around as its multiplication does.
@@ -122,7 +137,7 @@ Tensor wholePower(Emitter &emit, Tensor base, Tensor exponent) {
 }
 
 LogicalResult convertPow(Node &node) {
-  auto inputs = node.broadcastAll({node.in(0), node.in(1)});
+  auto inputs = node.broadcastPair();
   if (failed(inputs))
     return failure();
   Emitter &emit = node.emit;
@@ -158,11 +173,22 @@ void spillway::addArithmetic(OperatorTable &table) {
   constexpr auto numeric = TypeClass::numeric, floats = TypeClass::floats;
   table.add({
       {"Abs", 6, convertUnary<&Emitter::abs>, 1, 1, 1, numeric},
-      {"Add", 7, convertBinary<&Emitter::add>, 2, 2, 1, numeric},
+      {"Acos", 7, convertFunction<math::AcosOp>, 1, 1, 1, floats},
+      {"Acosh", 9, convertFunction<math::AcoshOp>, 1, 1, 1, floats},
+      {"Add", 1, convertBinary<&Emitter::add>, 2, 2, 1, numeric},
+      {"Asin", 7, convertFunction<math::AsinOp>, 1, 1, 1, floats},
+      {"Asinh", 9, convertFunction<math::AsinhOp>, 1, 1, 1, floats},
       {"Atan", 7, convertFunction<math::AtanOp>, 1, 1, 1, floats},
+      {"Atanh", 9, convertFunction<math::AtanhOp>, 1, 1, 1, floats},
+      {"BitShift", 11, convertBitShift, 2, 2, 1, TypeClass::integers},
+      {"BitwiseAnd", 18, convertBinary<&Emitter::logicalAnd>, 2, 2, 1, TypeClass::integers},
+      {"BitwiseNot", 18, convertUnary<&Emitter::logicalNot>, 1, 1, 1, TypeClass::integers},
+      {"BitwiseOr", 18, convertBinary<&Emitter::logicalOr>, 2, 2, 1, TypeClass::integers},
+      {"BitwiseXor", 18, convertBinary<&Emitter::logicalXor>, 2, 2, 1, TypeClass::integers},
       {"Ceil", 6, convertFunction<math::CeilOp>, 1, 1, 1, floats},
       {"Cos", 7, convertFunction<math::CosOp>, 1, 1, 1, floats},
-      {"Div", 7, convertBinary<&Emitter::div>, 2, 2, 1, numeric},
+      {"Cosh", 9, convertFunction<math::CoshOp>, 1, 1, 1, floats},
+      {"Div", 1, convertBinary<&Emitter::div>, 2, 2, 1, numeric},
       {"Erf", 9, convertFunction<math::ErfOp>, 1, 1, 1, floats},
       {"Exp", 6, convertFunction<math::ExpOp>, 1, 1, 1, floats},
       {"Floor", 6, convertFunction<math::FloorOp>, 1, 1, 1, floats},
@@ -171,17 +197,18 @@ void spillway::addArithmetic(OperatorTable &table) {
       {"Mean", 6, convertVariadic<&Emitter::add, true>, 1, anyNumber, 1, floats},
       {"Min", 6, convertVariadic<&Emitter::min, false>, 1, anyNumber, 1, numeric},
       {"Mod", 10, convertMod, 2, 2, 1, numeric},
-      {"Mul", 7, convertBinary<&Emitter::mul>, 2, 2, 1, numeric},
+      {"Mul", 1, convertBinary<&Emitter::mul>, 2, 2, 1, numeric},
       {"Neg", 6, convertUnary<&Emitter::neg>, 1, 1, 1, numeric},
-      {"Pow", 7, convertPow, 2, 2, 1, numeric},
+      {"Pow", 1, convertPow, 2, 2, 1, numeric},
       {"Reciprocal", 6, convertReciprocal, 1, 1, 1, floats},
       {"Round", 11, convertFunction<math::RoundEvenOp>, 1, 1, 1, floats},
       {"Sign", 9, convertSign, 1, 1, 1, numeric},
       {"Sin", 7, convertFunction<math::SinOp>, 1, 1, 1, floats},
+      {"Sinh", 9, convertFunction<math::SinhOp>, 1, 1, 1, floats},
       {"Sqrt", 6, convertFunction<math::SqrtOp>, 1, 1, 1, floats},
-      {"Sub", 7, convertBinary<&Emitter::sub>, 2, 2, 1, numeric},
+      {"Sub", 1, convertBinary<&Emitter::sub>, 2, 2, 1, numeric},
       {"Sum", 6, convertVariadic<&Emitter::add, false>, 1, anyNumber, 1, floats},
-      {"Tan", 7, convertTan, 1, 1, 1, floats},
+      {"Tan", 7, convertFunction<math::TanOp>, 1, 1, 1, floats},
       {"Tanh", 6, convertFunction<math::TanhOp>, 1, 1, 1, floats},
   });
 }

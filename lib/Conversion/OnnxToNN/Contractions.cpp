@@ -83,6 +83,8 @@ Tensor scaleBy(Emitter &emit, Tensor x, double factor) {
 
 LogicalResult convertGemm(Node &node) {
   double alpha = node.attr("alpha", 1.0), beta = node.attr("beta", 1.0);
+  if (node.version() < 7)
+    node.ignoreAttr("broadcast"); // C broadcasts wherever it must
   Tensor a = node.in(0), b = node.in(1);
   if (failed(node.sameTypes({0, 1})) || (node.has(2) && failed(node.sameTypes({0, 2}))))
     return failure();
@@ -110,7 +112,7 @@ LogicalResult convertGemm(Node &node) {
 void spillway::addContractions(OperatorTable &table) {
   constexpr auto numeric = TypeClass::numeric;
   table.add({
-      {"Gemm", 7, convertGemm, 3, 3, 1, numeric},
+      {"Gemm", 1, convertGemm, 3, 3, 1, numeric},
       {"Gemm", 11, convertGemm, 2, 3, 1, numeric},
       {"MatMul", 1, convertMatMul, 2, 2, 1, numeric},
   });

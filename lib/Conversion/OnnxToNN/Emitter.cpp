@@ -315,6 +315,30 @@ Tensor Emitter::select(Tensor condition, Tensor a, Tensor b) {
   return {create<arith::SelectOp>(condition.value, a.value, b.value), a.type};
 }
 
+namespace {
+
+Tensor flipHighestBit(Emitter &emit, Tensor a, DataType type) {
+  auto highest = static_cast<int64_t>(uint64_t{1} << (byteWidth(a.type) * 8 - 1));
+  return {emit.logicalXor(a, emit.splatInt(a.type, a.shape(), highest)).value, type};
+}
+
+} // namespace
+
+Tensor Emitter::inSignedOrder(Tensor a) {
+  switch (a.type) {
+  case DataType::u8:
+    return flipHighestBit(*this, a, DataType::i8);
+  case DataType::u16:
+    return flipHighestBit(*this, a, DataType::i16);
+  case DataType::u32:
+    return flipHighestBit(*this, a, DataType::i32);
+  default:
+    return flipHighestBit(*this, a, DataType::i64);
+  }
+}
+
+Tensor Emitter::asUnsigned(Tensor a, DataType type) { return flipHighestBit(*this, a, type); }
+
 Tensor Emitter::pow(Tensor base, Tensor exponent) {
   // Squares and cubes are everywhere in exported norms and activations.
   if (DenseElementsAttr value = splatConstant(exponent.value)) {
@@ -359,19 +383,10 @@ Tensor Emitter::reduce(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
   return keep ? reshape(result, kept) : result;
 }
 
-/// nn.reduce compares integers as signed ones: flipping the highest bit turns one
-/// order into the other. Booleans go through i8.
+/// nn.reduce compares integers as signed ones. Booleans go through i8.
 Tensor Emitter::reduceUnsignedOrder(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
                                     bool keep) {
   if (a.type == DataType::boolean)
     return cast(reduce(kind, cast(a, DataType::i8), dims, keep), DataType::boolean);
-  int64_t highest = static_cast<int64_t>(uint64_t{1} << (byteWidth(a.type) * 8 - 1));
-  auto flip = [&](Tensor x, DataType type) -> Tensor {
-    return {logicalXor(x, splatInt(x.type, x.shape(), highest)).value, type};
-  };
-  DataType asSigned = a.type == DataType::u8    ? DataType::i8
-                      : a.type == DataType::u16 ? DataType::i16
-                      : a.type == DataType::u32 ? DataType::i32
-                                                : DataType::i64;
-  return flip(reduce(kind, flip(a, asSigned), dims, keep), a.type);
+  return asUnsigned(reduce(kind, inSignedOrder(a), dims, keep), a.type);
 }

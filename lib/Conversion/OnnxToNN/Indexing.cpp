@@ -109,6 +109,26 @@ LogicalResult convertGatherND(Node &node) {
                       data.type});
 }
 
+/// The first elements along the time axis, as many as each batch says, in reverse order.
+LogicalResult convertReverseSequence(Node &node) {
+  Tensor x = node.in(0), lengths = node.in(1);
+  auto batch = node.axis(node.attr("batch_axis", int64_t{1}), x.rank());
+  auto time = node.axis(node.attr("time_axis", int64_t{0}), x.rank());
+  if (failed(batch) || failed(time) || failed(checkIndexType(node, lengths)))
+    return failure();
+  if (*batch == *time || lengths.rank() != 1 || lengths.size(0) != x.size(*batch))
+    return node.error() << "there must be one length for each of the " << x.size(*batch)
+                        << " batches, along another axis than time";
+  Emitter &emit = node.emit;
+  Tensor length =
+      emit.broadcastInDims(emit.cast(lengths, DataType::i64), {*batch}, x.shape());
+  Tensor position = emit.iota(DataType::i64, x.shape(), *time);
+  Tensor mirrored = emit.sub(emit.sub(length, emit.like(length, 1)), position);
+  Tensor source = emit.select(emit.compare(Emitter::Order::less, position, length), mirrored, position);
+  return node.result({emit.create<nn::GatherElementsOp>(x.tensorType(), x.value, source.value, *time),
+                      x.type});
+}
+
 } // namespace
 
 void spillway::addIndexing(OperatorTable &table) {
@@ -116,5 +136,6 @@ void spillway::addIndexing(OperatorTable &table) {
       {"Gather", 1, convertGather, 2, 2},
       {"GatherElements", 11, convertGatherElements, 2, 2},
       {"GatherND", 11, convertGatherND, 2, 2},
+      {"ReverseSequence", 10, convertReverseSequence, 2, 2},
   });
 }

@@ -99,12 +99,22 @@ SmallVector<int64_t> spillway::asIntegers(const TensorValue &tensor, bool isUnsi
   }
 }
 
+std::vector<long double> spillway::asNumbers(const TensorValue &tensor, bool isUnsigned) {
+  std::vector<long double> numbers;
+  if (!isa<FloatType>(tensor.getElementType())) {
+    for (int64_t value : asIntegers(tensor, isUnsigned))
+      numbers.push_back(isUnsigned ? static_cast<long double>(static_cast<uint64_t>(value))
+                                   : static_cast<long double>(value));
+    return numbers;
+  }
+  for (APFloat value : tensor.toAttr().getValues<APFloat>()) {
+    bool losesInfo;
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+    numbers.push_back(value.convertToDouble());
+  }
+  return numbers;
+}
+
 double spillway::asDouble(const TensorValue &tensor, bool isUnsigned) {
-  Type element = tensor.getElementType();
-  if (!isa<FloatType>(element))
-    return static_cast<double>(asIntegers(tensor, isUnsigned).front());
-  APFloat value = *tensor.toAttr().value_begin<APFloat>();
-  bool losesInfo;
-  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
-  return value.convertToDouble();
+  return static_cast<double>(asNumbers(tensor, isUnsigned).front());
 }

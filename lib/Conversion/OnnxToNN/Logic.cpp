@@ -59,17 +59,17 @@ void spillway::addLogic(OperatorTable &table) {
   constexpr auto boolean = TypeClass::boolean, numeric = TypeClass::numeric,
                  floats = TypeClass::floats;
   table.add({
-      {"And", 7, convertLogic<&Emitter::logicalAnd>, 2, 2, 1, boolean},
-      {"Equal", 7, convertComparison<Order::equal>, 2, 2},
-      {"Greater", 7, convertComparison<Order::greater>, 2, 2, 1, numeric},
+      {"And", 1, convertLogic<&Emitter::logicalAnd>, 2, 2, 1, boolean},
+      {"Equal", 1, convertComparison<Order::equal>, 2, 2},
+      {"Greater", 1, convertComparison<Order::greater>, 2, 2, 1, numeric},
       {"GreaterOrEqual", 12, convertComparison<Order::greaterOrEqual>, 2, 2, 1, numeric},
       {"IsInf", 10, convertIsInf, 1, 1, 1, floats},
       {"IsNaN", 9, convertIsNaN, 1, 1, 1, floats},
-      {"Less", 7, convertComparison<Order::less>, 2, 2, 1, numeric},
+      {"Less", 1, convertComparison<Order::less>, 2, 2, 1, numeric},
       {"LessOrEqual", 12, convertComparison<Order::lessOrEqual>, 2, 2, 1, numeric},
       {"Not", 1, convertNot, 1, 1, 1, boolean},
-      {"Or", 7, convertLogic<&Emitter::logicalOr>, 2, 2, 1, boolean},
+      {"Or", 1, convertLogic<&Emitter::logicalOr>, 2, 2, 1, boolean},
       {"Where", 9, convertWhere, 3, 3, 1, boolean},
-      {"Xor", 7, convertLogic<&Emitter::logicalXor>, 2, 2, 1, boolean},
+      {"Xor", 1, convertLogic<&Emitter::logicalXor>, 2, 2, 1, boolean},
   });
 }

@@ -234,6 +234,8 @@ FailureOr<std::optional<TensorValue>> ModelConverter::readState(zero::StateOp st
 }
 
 std::optional<TensorValue> ModelConverter::readValue(Tensor tensor) {
+  if (tensor.count() == 0) // there is nothing to know
+    return TensorValue(tensor.tensorType());
   if (auto value = known.lookup(tensor.value))
     return value;
   auto use = tensor.value.getDefiningOp<zero::UseOp>();

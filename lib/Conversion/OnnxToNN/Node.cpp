@@ -1,6 +1,10 @@
 #include "spillway/Conversion/OnnxToNN/Node.h"
 
+#include "spillway/Conversion/OnnxToNN/Passes.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -9,43 +13,81 @@ using namespace spillway;
 // Inputs
 //===----------------------------------------------------------------------===//
 
-FailureOr<TensorValue> Node::knownInput(unsigned i, StringRef what) {
+namespace {
+
+/// Before it, elementwise operators had attributes `broadcast` and `axis`.
+constexpr int64_t firstOpsetWithBroadcasts = 7;
+
+/// How far a value is followed to the inputs that it depends on.
+constexpr size_t maxFollowed = 1 << 12;
+
+/// Marks the inputs of the model that a value is computed from; returns their names.
+SmallVector<StringRef> markMustBeKnown(Value value) {
+  llvm::SetVector<Value> found;
+  SmallVector<StringRef> names;
+  found.insert(value);
+  for (size_t i = 0; i < std::min(found.size(), maxFollowed); ++i) {
+    if (Operation *op = found[i].getDefiningOp()) {
+      found.insert_range(op->getOperands());
+      continue;
+    }
+    auto argument = cast<BlockArgument>(found[i]);
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    if (!function)
+      continue;
+    unsigned number = argument.getArgNumber();
+    function.setArgAttr(number, mustBeKnownAttrName, UnitAttr::get(function.getContext()));
+    names.push_back(function.getArgAttrOfType<StringAttr>(number, valueNameAttrName).getValue());
+  }
+  return names;
+}
+
+} // namespace
+
+bool Node::isKnown(unsigned i) { return readValue(in(i)).has_value(); }
+
+FailureOr<TensorValue> Node::known(unsigned i, StringRef what) {
   if (!has(i) || !std::holds_alternative<Tensor>(inputs[i]))
     return error() << what << " (input " << i << ") must be given as a tensor";
   std::optional<TensorValue> known = readValue(in(i));
-  if (!known)
-    return error() << what << " (input " << i << ") must be known at compile time";
-  return *known;
+  if (known)
+    return *known;
+  InFlightDiagnostic diagnostic = error()
+                                  << what << " (input " << i << ") must be known at compile time";
+  if (SmallVector<StringRef> names = markMustBeKnown(in(i).value); !names.empty())
+    diagnostic << "; it depends on the inputs '" << llvm::join(names, "', '")
+               << "' (see --bind)";
+  return diagnostic;
 }
 
 FailureOr<SmallVector<int64_t>> Node::ints(unsigned i, StringRef what) {
-  auto known = knownInput(i, what);
-  if (failed(known))
+  auto value = known(i, what);
+  if (failed(value))
     return failure();
   if (!isInteger(in(i).type) || in(i).rank() > 1)
     return error() << what << " (input " << i << ") must be a list of integers, not "
                    << in(i).tensorType();
-  return asIntegers(*known, isUnsigned(in(i).type));
+  return asIntegers(*value, isUnsigned(in(i).type));
 }
 
 FailureOr<int64_t> Node::intScalar(unsigned i, StringRef what) {
-  auto known = knownInput(i, what);
-  if (failed(known))
+  auto value = known(i, what);
+  if (failed(value))
     return failure();
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asIntegers(*known, isUnsigned(in(i).type)).front();
+  return asIntegers(*value, isUnsigned(in(i).type)).front();
 }
 
 FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
-  auto known = knownInput(i, what);
-  if (failed(known))
+  auto value = known(i, what);
+  if (failed(value))
     return failure();
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asDouble(*known, isUnsigned(in(i).type));
+  return asDouble(*value, isUnsigned(in(i).type));
 }
 
 SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {
@@ -86,7 +128,28 @@ FailureOr<SmallVector<Tensor>> Node::broadcastAll(ArrayRef<Tensor> tensors) {
 FailureOr<SmallVector<Tensor>> Node::broadcastInputs() {
   if (failed(sameTypesOfAll()))
     return failure();
-  return broadcastAll(tensorsFrom(0));
+  return numInputs() == 2 ? broadcastPair() : broadcastAll(tensorsFrom(0));
+}
+
+FailureOr<SmallVector<Tensor>> Node::broadcastPair() {
+  SmallVector<Tensor> tensors{in(0), in(1)};
+  if (version() >= firstOpsetWithBroadcasts)
+    return broadcastAll(tensors);
+  // The dimensions of the second operand are those of the first from the axis on, or the last ones.
+  bool broadcasts = attr("broadcast", int64_t{0}) != 0;
+  if (!broadcasts || !hasAttr("axis"))
+    return broadcastAll(tensors);
+  int64_t rank = tensors[0].rank(), taken = tensors[1].rank();
+  auto first = axis(attr("axis", int64_t{0}), std::max<int64_t>(rank, 1));
+  if (failed(first))
+    return failure();
+  if (*first + taken > rank)
+    return error() << "axis " << *first << " leaves no room for " << tensors[1].tensorType() << " in "
+                   << tensors[0].tensorType();
+  Shape shape(tensors[1].shape());
+  shape.append(rank - *first - taken, 1);
+  tensors[1] = emit.reshape(tensors[1], shape);
+  return broadcastAll(tensors);
 }
 
 FailureOr<int64_t> Node::axis(int64_t axis, int64_t rank) {
@@ -108,6 +171,19 @@ FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> given, int64_t rank
   if (twice != axes.end())
     return error() << "axis " << *twice << " is given twice";
   return axes;
+}
+
+LogicalResult spillway::convertAsMatrix(Node &node,
+                                        function_ref<Tensor(Emitter &, Tensor)> convert) {
+  Tensor x = node.in(0);
+  int64_t axis = node.attr("axis", int64_t{1});
+  if (axis < -x.rank() || axis > x.rank())
+    return node.error() << "axis " << axis << " lies outside rank " << x.rank();
+  if (axis < 0)
+    axis += x.rank();
+  Shape matrix{*elementCount(x.shape().take_front(axis)), *elementCount(x.shape().drop_front(axis))};
+  Tensor rows = axis == x.rank() - 1 ? x : node.emit.reshape(x, matrix);
+  return node.result(node.emit.reshape(convert(node.emit, rows), x.shape()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,19 +21,9 @@ template <typename Op> LogicalResult convertAlongAxis(Node &node) {
   return node.result(alongDim<Op>(node.emit, x, *axis));
 }
 
-/// Before opset 13 the dimensions from the axis on were one.
 template <typename Op> LogicalResult convertFlattened(Node &node) {
-  Tensor x = node.in(0);
-  int64_t axis = node.attr("axis", int64_t{1});
-  if (axis < -x.rank() || axis > x.rank())
-    return node.error() << "axis " << axis << " lies outside rank " << x.rank();
-  if (axis < 0)
-    axis += x.rank();
-  if (axis == x.rank() - 1)
-    return node.result(alongDim<Op>(node.emit, x, axis));
-  Shape matrix{*elementCount(x.shape().take_front(axis)), *elementCount(x.shape().drop_front(axis))};
-  Tensor flat = alongDim<Op>(node.emit, node.emit.reshape(x, matrix), 1);
-  return node.result(node.emit.reshape(flat, x.shape()));
+  return convertAsMatrix(
+      node, [](Emitter &emit, Tensor x) { return alongDim<Op>(emit, x, x.rank() - 1); });
 }
 
 /// A norm's node: what LayerNormalization and RMSNormalization have in common.

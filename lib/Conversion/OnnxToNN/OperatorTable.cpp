@@ -15,8 +15,9 @@ OperatorTable &OperatorTable::instance() {
   static OperatorTable table = [] {
     OperatorTable all;
     for (auto addFamily :
-         {addActivations, addArithmetic, addAttention, addCasts, addContractions, addIndexing,
-          addLogic, addMovement, addNormalizations, addReductions, addSequences, addShapes,
+         {addActivations, addArithmetic, addAttention, addCasts, addContractions, addDeterminants,
+          addEinsums, addIndexing, addLogic, addMovement, addNGrams, addNormalizations, addOptimizers,
+          addReductions, addScatters, addSelections, addSequences, addShapes, addSignals,
           addTraining})
       addFamily(all);
     return all;

@@ -62,8 +62,19 @@ template <Kind kind> LogicalResult convertReduce(Node &node) {
   return node.result(reduce(x));
 }
 
-/// The first (or last) index of the largest (or smallest) element: the lowest
-/// (or highest) index among those that equal the extremum.
+/// The first (or last) index of the largest (or smallest) element along an axis: the lowest (or
+/// highest) index among those that equal the extremum.
+Tensor extremeIndex(Emitter &emit, Kind kind, Tensor x, int64_t axis, bool last, bool keep) {
+  Tensor extremum = emit.broadcast(emit.reduce(kind, x, {axis}, true), x.shape());
+  Tensor isExtreme = emit.compare(Emitter::Order::equal, x, extremum);
+  if (isFloat(x.type)) // a NaN is the extremum, and equals nothing
+    isExtreme = emit.logicalOr(isExtreme, emit.isNaN(x));
+  Tensor index = emit.iota(DataType::i64, x.shape(), axis);
+  Tensor none = emit.like(index, last ? -1.0 : static_cast<double>(x.size(axis)));
+  Tensor candidates = emit.select(isExtreme, index, none);
+  return emit.reduce(last ? Kind::max : Kind::min, candidates, {axis}, keep);
+}
+
 template <Kind kind> LogicalResult convertArg(Node &node) {
   Tensor x = node.in(0);
   auto axis = node.axis(node.attr("axis", int64_t{0}), x.rank());
@@ -71,33 +82,57 @@ template <Kind kind> LogicalResult convertArg(Node &node) {
   bool last = node.attr("select_last_index", int64_t{0}) != 0;
   if (failed(axis))
     return failure();
-  int64_t size = x.size(*axis);
-  if (size == 0)
+  if (x.size(*axis) == 0)
     return node.error() << "axis " << *axis << " has no elements";
-  Emitter &emit = node.emit;
-  Tensor extremum = emit.broadcast(emit.reduce(kind, x, {*axis}, true), x.shape());
-  Tensor isExtreme = emit.compare(Emitter::Order::equal, x, extremum);
-  if (isFloat(x.type)) // a NaN is the extremum, and equals nothing
-    isExtreme = emit.logicalOr(isExtreme, emit.isNaN(x));
-  Tensor index = emit.iota(DataType::i64, x.shape(), *axis);
-  Tensor none = emit.like(index, last ? -1.0 : static_cast<double>(size));
-  Tensor candidates = emit.select(isExtreme, index, none);
-  return node.result(emit.reduce(last ? Kind::max : Kind::min, candidates, {*axis}, keep));
+  return node.result(extremeIndex(node.emit, kind, x, *axis, last, keep));
+}
+
+/// One at the first largest element along an axis, zero elsewhere.
+Tensor hardmax(Emitter &emit, Tensor x, int64_t axis) {
+  if (x.count() == 0)
+    return x;
+  Tensor index = extremeIndex(emit, Kind::max, x, axis, /*last=*/false, /*keep=*/true);
+  Tensor isFirst = emit.compare(Emitter::Order::equal, emit.broadcast(index, x.shape()),
+                                emit.iota(DataType::i64, x.shape(), axis));
+  return emit.cast(isFirst, x.type);
+}
+
+LogicalResult convertHardmax(Node &node) {
+  auto axis = node.axis(node.attr("axis", int64_t{-1}), node.in(0).rank());
+  return failed(axis) ? failure() : node.result(hardmax(node.emit, node.in(0), *axis));
+}
+
+LogicalResult convertFlattenedHardmax(Node &node) {
+  return convertAsMatrix(node, [](Emitter &emit, Tensor x) { return hardmax(emit, x, x.rank() - 1); });
 }
 
 LogicalResult convertCumSum(Node &node) {
   Tensor x = node.in(0);
   bool exclusive = node.attr("exclusive", int64_t{0}) != 0;
   bool reverse = node.attr("reverse", int64_t{0}) != 0;
-  auto given = node.intScalar(1, "the axis");
-  if (failed(given))
-    return failure();
-  auto axis = node.axis(*given, x.rank());
-  if (failed(axis))
-    return failure();
   Emitter &emit = node.emit;
-  return node.result(
-      {emit.create<nn::CumsumOp>(x.tensorType(), x.value, *axis, exclusive, reverse), x.type});
+  auto along = [&](int64_t axis) -> Tensor {
+    return {emit.create<nn::CumsumOp>(x.tensorType(), x.value, axis, exclusive, reverse), x.type};
+  };
+  Tensor where = node.in(1);
+  if (!isInteger(where.type) || where.count() != 1)
+    return node.error() << "the axis must be one integer, not " << where.tensorType();
+  if (!node.isKnown(1)) {
+    // Of all axes the one that it turns out to be.
+    where = emit.cast(emit.reshape(where, {}), DataType::i64);
+    Tensor result = x;
+    for (int64_t axis = 0; axis < x.rank(); ++axis) {
+      auto is = [&](int64_t value) {
+        return emit.compare(Emitter::Order::equal, where, emit.splatInt(where.type, {}, value));
+      };
+      Tensor isAxis = emit.logicalOr(is(axis), is(axis - x.rank()));
+      result = emit.select(emit.broadcast(isAxis, x.shape()), along(axis), result);
+    }
+    return node.result(result);
+  }
+  auto given = node.intScalar(1, "the axis");
+  auto axis = failed(given) ? given : node.axis(*given, x.rank());
+  return failed(axis) ? failure() : node.result(along(*axis));
 }
 
 /// A reduction whose axes are an attribute below `inputSince`, and an input from then on.
@@ -126,6 +161,8 @@ void spillway::addReductions(OperatorTable &table) {
   table.add({
       {"ArgMax", 1, convertArg<Kind::max>, 1, 1, 1, numeric},
       {"ArgMin", 1, convertArg<Kind::min>, 1, 1, 1, numeric},
-      {"CumSum", 11, convertCumSum, 2, 2, 1, numeric, "the axis must be known at compile time"},
+      {"Hardmax", 1, convertFlattenedHardmax, 1, 1, 1, TypeClass::floats},
+      {"Hardmax", 13, convertHardmax, 1, 1, 1, TypeClass::floats},
+      {"CumSum", 11, convertCumSum, 2, 2, 1, numeric},
   });
 }

@@ -169,6 +169,25 @@ LogicalResult convertConcatFromSequence(Node &node) {
   return node.result(node.emit.concat(*sequence, *axis));
 }
 
+/// What an optional holds; an omitted input is one that holds nothing.
+LogicalResult convertOptional(Node &node) {
+  node.ignoreAttr("type");
+  if (node.has(0))
+    node.set(0, node.value(0));
+  return success();
+}
+
+LogicalResult convertOptionalGetElement(Node &node) {
+  if (!node.has(0))
+    return node.error() << "the optional holds nothing";
+  node.set(0, node.value(0));
+  return success();
+}
+
+LogicalResult convertOptionalHasElement(Node &node) {
+  return node.result(node.emit.splatInt(DataType::boolean, {}, node.has(0) ? -1 : 0));
+}
+
 } // namespace
 
 void spillway::addSequences(OperatorTable &table) {
@@ -176,6 +195,9 @@ void spillway::addSequences(OperatorTable &table) {
   constexpr llvm::StringLiteral known = "lengths and positions must be known at compile time";
   table.add({
       {"ConcatFromSequence", 11, convertConcatFromSequence, 1, 1, 1, any, known, "", true},
+      {"Optional", 15, convertOptional, 0, 1, 1, any, "", "", true},
+      {"OptionalGetElement", 15, convertOptionalGetElement, 0, 1, 1, any, "", "", true},
+      {"OptionalHasElement", 15, convertOptionalHasElement, 0, 1, 1, any, "", "", true},
       {"SequenceAt", 11, convertSequenceAt, 2, 2, 1, any, known, "", true},
       {"SequenceConstruct", 11, convertSequenceConstruct, 1, anyNumber},
       {"SequenceEmpty", 11, convertSequenceEmpty, 0, 0},

@@ -88,20 +88,19 @@ LogicalResult convertTrilu(Node &node) {
   Tensor x = node.in(0);
   if (x.rank() < 2)
     return node.error() << "the input must have two dimensions or more";
-  int64_t k = 0;
-  if (node.has(1)) {
-    auto given = node.intScalar(1, "k");
-    if (failed(given))
-      return failure();
-    k = *given;
-  }
   Emitter &emit = node.emit;
   int64_t rows = x.size(x.rank() - 2), columns = x.size(x.rank() - 1);
-  // Beyond the matrix every diagonal is alike.
-  k = std::clamp(k, -rows, columns);
+  Tensor k = emit.splatInt(DataType::i64, {}, 0);
+  if (node.has(1)) {
+    if (!isInteger(node.in(1).type) || node.in(1).count() != 1)
+      return node.error() << "k must be one integer, not " << node.in(1).tensorType();
+    // Beyond the matrix every diagonal is alike.
+    k = emit.cast(emit.reshape(node.in(1), {}), DataType::i64);
+    k = emit.max(emit.min(k, emit.splatInt(k.type, {}, columns)), emit.splatInt(k.type, {}, -rows));
+  }
   Shape matrix{rows, columns};
   Tensor row = emit.iota(DataType::i64, matrix, 0), column = emit.iota(DataType::i64, matrix, 1);
-  Tensor diagonal = emit.add(row, emit.splatInt(DataType::i64, matrix, k));
+  Tensor diagonal = emit.add(row, emit.broadcast(k, matrix));
   Tensor keeps = emit.compare(
       upper ? Emitter::Order::greaterOrEqual : Emitter::Order::lessOrEqual, column, diagonal);
   return node.result(emit.select(emit.broadcast(keeps, x.shape()), x, emit.like(x, 0)));

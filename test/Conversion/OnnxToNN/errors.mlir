@@ -17,7 +17,7 @@ onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
 
 onnx.graph "main" inputs(["x", "i"]) dims([["", ""], [""]]) outputs(["y"]) {
 ^bb0(%x: tensor<2x3xf32>, %i: tensor<2xi64>):
-  // expected-error @+1 {{Reshape: the shape (input 1) must be known at compile time}}
+  // expected-error @+1 {{Reshape: the shape (input 1) must be known at compile time; it depends on the inputs 'i' (see --bind)}}
   %0 = onnx.node "Reshape" (%x, %i) version 14 {} : tensor<2x3xf32>, tensor<2xi64>
   onnx.return %0 : !onnx.value
 }
@@ -104,4 +104,43 @@ module {
     %0 = onnx.node "Gather" (%x, %i) version 13 {axis = 0 : i64} : tensor<4x3xf32>, tensor<2xi64>
     onnx.return %0 : !onnx.value
   }
+}
+
+// -----
+
+// Before opset 7 one operand stretches from an axis on, and shapes are equal where it does not.
+onnx.graph "main" inputs(["x", "y"]) dims([["", ""], [""]]) outputs(["z"]) {
+^bb0(%x: tensor<2x3xf32>, %y: tensor<3xf32>):
+  // expected-error @+1 {{Add: shapes do not broadcast: 'tensor<2x3xf32>' 'tensor<3x1xf32>'}}
+  %0 = onnx.node "Add" (%x, %y) version 6 {broadcast = 1 : i64, axis = 0 : i64} : tensor<2x3xf32>, tensor<3xf32>
+  // expected-error @+1 {{Mul: axis 2 lies outside rank 2}}
+  %1 = onnx.node "Mul" (%x, %y) version 6 {broadcast = 1 : i64, axis = 2 : i64} : tensor<2x3xf32>, tensor<3xf32>
+  // expected-error @+1 {{Sub: axis 0 leaves no room for 'tensor<2x3xf32>' in 'tensor<3xf32>'}}
+  %2 = onnx.node "Sub" (%y, %x) version 6 {broadcast = 1 : i64, axis = 0 : i64} : tensor<3xf32>, tensor<2x3xf32>
+  onnx.return %0 : !onnx.value
+}
+
+// -----
+
+onnx.graph "main" inputs(["x", "c", "i"]) dims([["", ""], [""], ["", ""]]) outputs(["z"]) {
+^bb0(%x: tensor<2x3xf32>, %c: tensor<2xi1>, %i: tensor<4x3xi64>):
+  // expected-error @+1 {{Compress: the condition (input 1) must be known at compile time; it depends on the inputs 'c' (see --bind)}}
+  %0 = onnx.node "Compress" (%x, %c) version 11 {axis = 0 : i64} : tensor<2x3xf32>, tensor<2xi1>
+  // expected-error @+1 {{NonZero: which elements are zero (input 0) must be known at compile time}}
+  %1 = onnx.node "NonZero" (%x) version 13 {} : tensor<2x3xf32>
+  // expected-error @+1 {{ScatterND: index tuples of 'tensor<4x3xi64>' do not address 'tensor<2x3xf32>'}}
+  %2 = onnx.node "ScatterND" (%x, %i, %x) version 16 {} : tensor<2x3xf32>, tensor<4x3xi64>, tensor<2x3xf32>
+  // expected-error @+1 {{ScatterElements: unknown reduction 'mean'}}
+  %3 = onnx.node "ScatterElements" (%x, %i, %x) version 16 {reduction = "mean"} : tensor<2x3xf32>, tensor<4x3xi64>, tensor<2x3xf32>
+  // expected-error @+1 {{Einsum: sizes 3 and 2 of one dimension of the equation differ}}
+  %4 = onnx.node "Einsum" (%x, %x) version 12 {equation = "ij,jk->ik"} : tensor<2x3xf32>, tensor<2x3xf32>
+  // expected-error @+1 {{Einsum: the term 'ii' needs equal sizes in 'tensor<2x3xf32>'}}
+  %5 = onnx.node "Einsum" (%x) version 12 {equation = "ii"} : tensor<2x3xf32>
+  // expected-error @+1 {{Einsum: the equation has 1 terms for 2 inputs}}
+  %6 = onnx.node "Einsum" (%x, %x) version 12 {equation = "ij->ij"} : tensor<2x3xf32>, tensor<2x3xf32>
+  // expected-error @+1 {{Det: the input must hold square matrices, not be 'tensor<2x3xf32>'}}
+  %7 = onnx.node "Det" (%x) version 11 {} : tensor<2x3xf32>
+  // expected-error @+1 {{TopK: k is 4, but axis 1 of 'tensor<2x3xf32>' has 3 elements}}
+  %8 = onnx.node "TopK" (%x) version 9 {k = 4 : i64} : tensor<2x3xf32>
+  onnx.return %0 : !onnx.value
 }

@@ -91,6 +91,9 @@ public:
       return {create<Op>(x.tensorType(), x.value), x.type};
     });
   }
+  /// Unsigned integers as signed ones of the same order, and back: the highest bit is flipped.
+  Tensor inSignedOrder(Tensor a);
+  Tensor asUnsigned(Tensor a, DataType type);
   Tensor pow(Tensor base, Tensor exponent);
   Tensor sigmoid(Tensor a);
   /// `function` of `a`, f16 and bf16 being computed in f32 and rounded once.

@@ -6,6 +6,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <vector>
+
 namespace spillway {
 
 /// Evaluates operations whose operands are known, through the reference
@@ -43,6 +45,8 @@ mlir::DenseElementsAttr splatConstant(mlir::Value value);
 
 /// Integers and booleans as int64_t (unsigned ones where `isUnsigned`), floats truncated.
 llvm::SmallVector<int64_t> asIntegers(const TensorValue &tensor, bool isUnsigned);
+/// All numbers of any type, exact: the elements of x86's extended precision hold them.
+std::vector<long double> asNumbers(const TensorValue &tensor, bool isUnsigned);
 /// A tensor of one element as a double.
 double asDouble(const TensorValue &tensor, bool isUnsigned);
 

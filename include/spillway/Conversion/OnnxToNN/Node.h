@@ -45,8 +45,12 @@ public:
     return has(i) ? std::optional(in(i)) : std::nullopt;
   }
 
-  /// The values of an integer input, which must be known at compile time; an
-  /// error names what it is (`what`).
+  /// Whether the values of an input are known at compile time.
+  bool isKnown(unsigned i);
+  /// The values of an input, which must be known at compile time; an error names what it is (`what`)
+  /// and the model's inputs that it depends on.
+  mlir::FailureOr<TensorValue> known(unsigned i, llvm::StringRef what);
+  /// The same for a list of integers.
   mlir::FailureOr<llvm::SmallVector<int64_t>> ints(unsigned i, llvm::StringRef what);
   /// The same for an input with a single element.
   mlir::FailureOr<int64_t> intScalar(unsigned i, llvm::StringRef what);
@@ -59,7 +63,9 @@ public:
   mlir::LogicalResult sameTypesOfAll();
   /// The tensors, each broadcast to the shape that they share; an error where there is none.
   mlir::FailureOr<llvm::SmallVector<Tensor>> broadcastAll(llvm::ArrayRef<Tensor> tensors);
-  /// All inputs, which must have one element type, broadcast to one shape.
+  /// Inputs 0 and 1 broadcast to one shape, before opset 7 by the attributes `broadcast` and `axis`.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> broadcastPair();
+  /// All inputs, which must have one element type, broadcast to one shape; two of them as a pair.
   mlir::FailureOr<llvm::SmallVector<Tensor>> broadcastInputs();
   /// `axis` counted from zero, for `rank` dimensions; an error where it is outside.
   mlir::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
@@ -103,7 +109,6 @@ public:
 
 private:
   template <typename Attr> Attr typedAttr(llvm::StringRef name, llvm::StringRef kind);
-  mlir::FailureOr<TensorValue> knownInput(unsigned i, llvm::StringRef what);
 
   mutable onnx::NodeOp op;
   const Operator &row;
@@ -114,5 +119,10 @@ private:
   llvm::StringSet<> consulted;
   bool attributeErrors = false;
 };
+
+/// `convert` along the last dimension of the first input, whose dimensions from the attribute `axis` on
+/// (1 where absent) are one: what softmax and its like meant before opset 13.
+mlir::LogicalResult convertAsMatrix(Node &node,
+                                    llvm::function_ref<Tensor(Emitter &, Tensor)> convert);
 
 } // namespace spillway

@@ -68,13 +68,20 @@ void addArithmetic(OperatorTable &table);
 void addAttention(OperatorTable &table);
 void addCasts(OperatorTable &table);
 void addContractions(OperatorTable &table);
+void addDeterminants(OperatorTable &table);
+void addEinsums(OperatorTable &table);
 void addIndexing(OperatorTable &table);
 void addLogic(OperatorTable &table);
 void addMovement(OperatorTable &table);
+void addNGrams(OperatorTable &table);
 void addNormalizations(OperatorTable &table);
+void addOptimizers(OperatorTable &table);
 void addReductions(OperatorTable &table);
+void addScatters(OperatorTable &table);
+void addSelections(OperatorTable &table);
 void addSequences(OperatorTable &table);
 void addShapes(OperatorTable &table);
+void addSignals(OperatorTable &table);
 void addTraining(OperatorTable &table);
 
 } // namespace spillway

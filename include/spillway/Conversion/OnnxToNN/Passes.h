@@ -19,6 +19,8 @@ namespace spillway {
 /// the element type by its name in runtime/base/DataType.h.
 inline constexpr llvm::StringLiteral valueNameAttrName = "spillway.name";
 inline constexpr llvm::StringLiteral valueTypeAttrName = "spillway.type";
+/// On arguments of a function whose conversion failed: an operator had to know their values.
+inline constexpr llvm::StringLiteral mustBeKnownAttrName = "spillway.must_be_known";
 
 /// The operators that convert, as a page of markdown.
 void printOperators(llvm::raw_ostream &os);

@@ -18,7 +18,8 @@ def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
 
     Shape arithmetic and sequences disappear. Every node's location goes with what is made of it. Errors
     are reported together: unbound dimensions, unsupported operators, and nodes
-    that do not convert, but for those that depend on such a node.
+    that do not convert, but for those that depend on such a node. Where a node had to know a value that
+    depends on inputs, their arguments of the unfinished function carry `spillway.must_be_known`.
   }];
   let options = [
     ListOption<"dims", "dims", "std::string", "Sizes of dimensions, NAME=SIZE each">,
