@@ -13,6 +13,7 @@ namespace spillway {
 mlir::FailureOr<TensorValue> evaluateMovement(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands,
                                              std::string &reason);
 TensorValue evaluateMatmul(nn::MatmulOp op, llvm::ArrayRef<TensorValue> operands);
+TensorValue evaluateConv(nn::ConvOp op, llvm::ArrayRef<TensorValue> operands);
 TensorValue evaluateAttention(nn::AttentionOp op, llvm::ArrayRef<TensorValue> operands);
 /// nn.reduce, softmax, log_softmax, layer_norm, rms_norm, cumsum.
 TensorValue evaluateReduction(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands);

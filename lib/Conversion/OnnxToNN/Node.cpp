@@ -9,43 +9,43 @@ using namespace spillway;
 // Inputs
 //===----------------------------------------------------------------------===//
 
-FailureOr<TensorValue> Node::knownInput(unsigned i, StringRef what) {
+FailureOr<TensorValue> Node::known(unsigned i, StringRef what) {
   if (!has(i) || !std::holds_alternative<Tensor>(inputs[i]))
     return error() << what << " (input " << i << ") must be given as a tensor";
-  std::optional<TensorValue> known = readValue(in(i));
-  if (!known)
+  std::optional<TensorValue> value = readValue(in(i));
+  if (!value)
     return error() << what << " (input " << i << ") must be known at compile time";
-  return *known;
+  return *value;
 }
 
 FailureOr<SmallVector<int64_t>> Node::ints(unsigned i, StringRef what) {
-  auto known = knownInput(i, what);
-  if (failed(known))
+  auto value = known(i, what);
+  if (failed(value))
     return failure();
   if (!isInteger(in(i).type) || in(i).rank() > 1)
     return error() << what << " (input " << i << ") must be a list of integers, not "
                    << in(i).tensorType();
-  return asIntegers(*known, isUnsigned(in(i).type));
+  return asIntegers(*value, isUnsigned(in(i).type));
 }
 
 FailureOr<int64_t> Node::intScalar(unsigned i, StringRef what) {
-  auto known = knownInput(i, what);
-  if (failed(known))
+  auto value = known(i, what);
+  if (failed(value))
     return failure();
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asIntegers(*known, isUnsigned(in(i).type)).front();
+  return asIntegers(*value, isUnsigned(in(i).type)).front();
 }
 
 FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
-  auto known = knownInput(i, what);
-  if (failed(known))
+  auto value = known(i, what);
+  if (failed(value))
     return failure();
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asDouble(*known, isUnsigned(in(i).type));
+  return asDouble(*value, isUnsigned(in(i).type));
 }
 
 SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {

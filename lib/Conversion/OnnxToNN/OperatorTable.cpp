@@ -17,7 +17,8 @@ OperatorTable &OperatorTable::instance() {
     for (auto addFamily :
          {addActivations, addArithmetic, addAttention, addCasts, addContractions, addIndexing,
           addLogic, addMovement, addNormalizations, addReductions, addSequences, addShapes,
-          addTraining})
+          addTraining, addConvolutions,
+          addImageMovement, addImageNormalizations, addPooling, addResizing, addSampling})
       addFamily(all);
     return all;
   }();

@@ -45,8 +45,11 @@ public:
     return has(i) ? std::optional(in(i)) : std::nullopt;
   }
 
-  /// The values of an integer input, which must be known at compile time; an
-  /// error names what it is (`what`).
+  /// Whether the values of an input are known at compile time.
+  bool isKnown(unsigned i) { return readValue(in(i)).has_value(); }
+  /// The values of an input, which must be known at compile time; an error names what it is (`what`).
+  mlir::FailureOr<TensorValue> known(unsigned i, llvm::StringRef what);
+  /// The same for a list of integers.
   mlir::FailureOr<llvm::SmallVector<int64_t>> ints(unsigned i, llvm::StringRef what);
   /// The same for an input with a single element.
   mlir::FailureOr<int64_t> intScalar(unsigned i, llvm::StringRef what);
@@ -103,7 +106,6 @@ public:
 
 private:
   template <typename Attr> Attr typedAttr(llvm::StringRef name, llvm::StringRef kind);
-  mlir::FailureOr<TensorValue> knownInput(unsigned i, llvm::StringRef what);
 
   mutable onnx::NodeOp op;
   const Operator &row;
