@@ -130,6 +130,15 @@ int64_t PackedConvPlan::units() const {
   return unitsArePanels ? shape.groups * shape.filterPanels() : blocks();
 }
 
+bool PackedConvPlan::mayEndInHalf() const {
+  auto endsInHalf = [](int64_t windows) {
+    int64_t rest = windows % panelWidth;
+    return rest > 0 && rest <= panelWidth / 2;
+  };
+  return endsInHalf(blockWindows()) || endsInHalf(shape.rowCount() % blockRows * blockColumns) ||
+         endsInHalf(shape.rowLength() % blockColumns);
+}
+
 // An odd number of lines, so that the same windows at neighbouring depths lie in different sets of a cache. Rows
 // that are no whole vectors are written over their end.
 int64_t PackedConvPlan::packedStride() const {

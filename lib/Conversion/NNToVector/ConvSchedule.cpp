@@ -40,7 +40,7 @@ private:
   void packRow(const Block &block, Value image, ArrayRef<Value> place, Value row, Value channel, Value at);
   void packFilter(Value filter, int64_t filters, Value depth);
   void multiplyPanel(Value group, const Block &block, Range range, Value panel, Value depth);
-  void continueTile(int64_t firstRow, int64_t rows, Value windows, Value accumulatorsAt, Value weights,
+  void continueTile(int64_t lanes, int64_t firstRow, int64_t rows, Value windows, Value accumulatorsAt, Value weights,
                     Value depth);
   void clear(Range range, Value panel);
   void emitEpilogue(Value group, const Block &block, Range range, Value panel);
@@ -164,7 +164,8 @@ void PackedConvEmitter::emitGroup(Value group, const Block &block, Range panels)
       kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, depth, constant(k)), body);
     };
     forPanels([&](Value panel) {
-      atDepth(0, [&] { clear(panels, panel); });
+      if (!plan.isOneDepthBlock())
+        atDepth(0, [&] { clear(panels, panel); });
       multiplyPanel(group, block, panels, panel, depth);
       atDepth(lastDepth, [&] { emitEpilogue(group, block, panels, panel); });
     });
@@ -250,8 +251,7 @@ void PackedConvEmitter::packFilter(Value first, int64_t filters, Value depth) {
 
 void PackedConvEmitter::multiplyPanel(Value group, const Block &block, Range range, Value panel, Value depth) {
   Value panelAt = firstAccumulator(range, panel);
-  Value columns = math.mul(math.mul(block.rows, plan.blockImages), 1);
-  Value windows = arith::MulIOp::create(b, columns, block.columns);
+  Value windows = arith::MulIOp::create(b, math.mul(block.rows, plan.blockImages), block.columns);
   forColumns(kernel, panel, shape().filters, [&](Value column, int64_t filters) {
     Value weights = constant(0);
     if (plan.packsFilter) {
@@ -260,28 +260,46 @@ void PackedConvEmitter::multiplyPanel(Value group, const Block &block, Range ran
       Value stored = math.sub(math.add(math.mul(group, shape().filterPanels()), panel), firstPanel);
       weights = math.mul(math.add(math.mul(stored, shape().depth()), depth), panelWidth);
     }
-    RowTiles tiles(filters, registerRows(shape().accumulator, kernel.target()));
-    kernel.loop(constant(0), windows, panelWidth, [&](Value window) {
+    auto multiply = [&](Value window, int64_t lanes) {
+      // Vectors of half the lanes leave registers for twice the rows.
+      int64_t most = registerRows(shape().accumulator, kernel.target()) * (panelWidth / lanes);
+      RowTiles tiles(filters, std::min(most, panelWidth));
       Value windowsAt = math.add(packedAt(depth), window);
       int64_t row = 0;
       for (int64_t tile = 0; tile < tiles.count; ++tile) {
         int64_t rowsOfTile = tile < tiles.tallCount ? tiles.tallRows : tiles.tallRows - 1;
-        continueTile(row, rowsOfTile, windowsAt, math.add(panelAt, window), weights, depth);
+        continueTile(lanes, row, rowsOfTile, windowsAt, math.add(panelAt, window), weights, depth);
         row += rowsOfTile;
       }
-    });
+    };
+    if (!plan.mayEndInHalf()) {
+      kernel.loop(constant(0), windows, panelWidth,
+                  [&](Value window) { multiply(window, panelWidth); });
+      return;
+    }
+    // Up to half a vector that is left is computed as one.
+    constexpr int64_t half = panelWidth / 2;
+    Value whole = math.mul(
+        arith::DivUIOp::create(b, math.add(windows, half - 1), constant(panelWidth)), panelWidth);
+    kernel.loop(constant(0), whole, panelWidth,
+                [&](Value window) { multiply(window, panelWidth); });
+    kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::slt, whole, windows),
+                [&] { multiply(whole, half); });
   });
 }
 
-void PackedConvEmitter::continueTile(int64_t firstRow, int64_t rowCount, Value windows, Value accumulatorsAt,
-                                     Value weights, Value depth) {
+void PackedConvEmitter::continueTile(int64_t lanes, int64_t firstRow, int64_t rowCount, Value windows,
+                                     Value accumulatorsAt, Value weights, Value depth) {
   auto accumulatorAt = [&](int64_t row) {
     return math.add(accumulatorsAt, (firstRow + row) * plan.accumulatorStride());
   };
   SmallVector<Value> carried;
+  auto type = VectorType::get({lanes}, shape().accumulator);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
   for (int64_t row = 0; row < rowCount; ++row)
-    carried.push_back(
-        vector::LoadOp::create(b, lanesType(shape().accumulator), accumulators, accumulatorAt(row)));
+    carried.push_back(plan.isOneDepthBlock()
+                          ? zero
+                          : vector::LoadOp::create(b, type, accumulators, accumulatorAt(row)));
   Value filter = plan.packsFilter
                      ? packedFilter
                      : kernel.argument(cast<BlockArgument>(conv.getFilter()).getArgNumber());
@@ -290,7 +308,7 @@ void PackedConvEmitter::continueTile(int64_t firstRow, int64_t rowCount, Value w
     return memref::LoadOp::create(b, filter, at);
   };
   auto elements = [&](Value k) -> Value {
-    return vector::LoadOp::create(b, lanesType(shape().accumulator), packed,
+    return vector::LoadOp::create(b, type, packed,
                                   math.add(windows, math.mul(k, plan.packedStride())));
   };
   multiplyTile(kernel, carried, blockDepth(depth), shape().depth() % depthUnroll == 0, weight, elements);

@@ -63,6 +63,9 @@ struct PackedConvPlan {
   int64_t blocks() const { return shape.images / blockImages * rowBlocks * columnBlocks; }
   int64_t units() const;
   int64_t blockWindows() const { return blockImages * blockRows * blockColumns; }
+  bool isOneDepthBlock() const { return shape.depth() > 0 && shape.depth() == blockDepth; }
+  /// Whether the last vector of some block has at most half of its lanes.
+  bool mayEndInHalf() const;
   /// Elements from one index of depth to the next in a packed block.
   int64_t packedStride() const;
   /// Elements from one filter's accumulators to the next one's.
