@@ -31,6 +31,8 @@ inline constexpr llvm::StringLiteral tiledAttrName = "nn.tiled";
 int64_t elementBytes(mlir::Type type);
 /// Bytes of a tensor in row-major order.
 int64_t tensorBytes(mlir::RankedTensorType type);
+/// Elements that share an index along `dim`: for each, a panel along it holds 16.
+int64_t panelDepth(mlir::RankedTensorType type, int64_t dim);
 
 /// The kernel's `cost`, computed from its body where it has none.
 CostAttr costOf(KernelOp kernel);

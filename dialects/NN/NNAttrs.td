@@ -69,17 +69,20 @@ def NN_Schedule : NN_I32Enum<"Schedule", "How the body of a kernel is computed",
   I32EnumAttrCase<"sort", 5>,
   // One scatter; units are blocks of the elements that an index tuple addresses.
   I32EnumAttrCase<"scatter", 6>,
+  // One convolution with its epilogue; units are panels of filters, or blocks of windows.
+  I32EnumAttrCase<"conv", 7>,
 ]>;
 def NN_ScheduleAttr : NN_EnumAttr<NN_Schedule, "schedule">;
 
 def NN_PanelsAttr : AttrDef<NN_Dialect, "Panels"> {
   let mnemonic = "panels";
-  let summary = "A rank-2 tensor stored in panels";
+  let summary = "A tensor stored in panels";
   let description = [{
     The tensor is cut along dimension `dim` into panels of 16 indices
     (`spillway::panelWidth`). Panels follow each other; inside one, for each
     index of the other dimension, 16 elements. The last panel is padded with
-    zeros. A tensor without this attribute is stored in row-major order.
+    zeros. A tensor of more than two dimensions is cut along the first one, and the others are taken
+    as one, in row-major order. A tensor without this attribute is stored in row-major order.
 
     **Constraints**: `dim` is 0 or 1.
   }];

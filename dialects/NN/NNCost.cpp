@@ -60,6 +60,7 @@ CostAttr spillway::nn::costOf(KernelOp kernel) {
   kernel.walk([&](CostOpInterface op) { flops += op.getFlops(); });
   int64_t bytes = 0, shared = 0;
   kernel.walk([&](MatmulOp op) { shared += tensorBytes(op.getLhs().getType()); });
+  kernel.walk([&](ConvOp op) { shared += tensorBytes(op.getInput().getType()); });
   for (ArrayRef<Type> types : {kernel.getArgumentTypes(), kernel.getResultTypes()})
     for (Type type : types)
       bytes += tensorBytes(cast<RankedTensorType>(type));
@@ -70,12 +71,14 @@ double ReshapeOp::getFlops() { return 0; }
 double BroadcastOp::getFlops() { return 0; }
 double TransposeOp::getFlops() { return 0; }
 double SliceOp::getFlops() { return 0; }
+double WindowsOp::getFlops() { return 0; }
 double ConcatOp::getFlops() { return 0; }
 double PadOp::getFlops() { return 0; }
 double IotaOp::getFlops() { return 0; }
 double GatherOp::getFlops() { return 0; }
 double GatherElementsOp::getFlops() { return 0; }
 double GatherNDOp::getFlops() { return 0; }
+double ConvOp::getFlops() { return 2.0 * elements(getResult()) * getDepth(); }
 double MatmulOp::getFlops() { return 2.0 * getBatch() * getM() * getN() * getK(); }
 
 double AttentionOp::getFlops() {

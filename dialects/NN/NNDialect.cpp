@@ -36,3 +36,10 @@ int64_t spillway::nn::elementBytes(Type type) {
 int64_t spillway::nn::tensorBytes(RankedTensorType type) {
   return type.getNumElements() * elementBytes(type.getElementType());
 }
+
+int64_t spillway::nn::panelDepth(RankedTensorType type, int64_t dim) {
+  int64_t depth = 1;
+  for (auto [d, size] : llvm::enumerate(type.getShape()))
+    depth *= static_cast<int64_t>(d) == dim ? 1 : size;
+  return depth;
+}

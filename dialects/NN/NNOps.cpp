@@ -35,6 +35,15 @@ LogicalResult verifyNormParameter(Operation *op, StringRef name, Value parameter
   return success();
 }
 
+/// Whether types agree but along `dim`.
+bool sharesRest(RankedTensorType a, RankedTensorType b, int64_t dim) {
+  SmallVector<int64_t> shape(a.getShape());
+  if (a.getRank() != b.getRank())
+    return false;
+  shape[dim] = b.getDimSize(dim);
+  return ArrayRef<int64_t>(shape) == b.getShape();
+}
+
 bool isStrictlyAscendingInside(ArrayRef<int64_t> dims, int64_t rank) {
   for (auto [i, dim] : llvm::enumerate(dims))
     if (dim < 0 || dim >= rank || (i && dims[i - 1] >= dim))
@@ -142,6 +151,30 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
                llvm::all_of(getOffsets(), [](int64_t offset) { return offset == 0; }) &&
                llvm::all_of(getStrides(), [](int64_t stride) { return stride == 1; });
   return whole ? getOperand() : Value();
+}
+
+LogicalResult WindowsOp::verify() {
+  auto from = tensorType(getOperand()), to = tensorType(getResult());
+  ArrayRef<int64_t> strides = getStrides(), dilations = getDilations();
+  auto sliding = static_cast<int64_t>(strides.size());
+  int64_t leading = from.getRank() - sliding;
+  auto isPositive = [](int64_t step) { return step >= 1; };
+  if (static_cast<int64_t>(dilations.size()) != sliding || leading < 0 ||
+      !llvm::all_of(strides, isPositive) || !llvm::all_of(dilations, isPositive) ||
+      to.getRank() != from.getRank() + sliding || from.getElementType() != to.getElementType() ||
+      from.getShape().take_front(leading) != to.getShape().take_front(leading))
+    return emitOpError("C1: ranks, strides, dilations or element types do not agree");
+  if (to.getNumElements() == 0)
+    return success();
+  for (int64_t d = 0; d < sliding; ++d) {
+    int64_t place = to.getDimSize(leading + d), window = to.getDimSize(leading + sliding + d);
+    int64_t last = (window - 1) * strides[d] + (place - 1) * dilations[d];
+    if (last >= from.getDimSize(leading + d))
+      return emitOpError("C2: windows reach element ")
+             << last << " of dimension " << leading + d << ", whose size is "
+             << from.getDimSize(leading + d);
+  }
+  return success();
 }
 
 LogicalResult ConcatOp::verify() {
@@ -269,6 +302,36 @@ LogicalResult MatmulOp::verify() {
   if (elementOf(getLhs()) != elementOf(getRhs()) ||
       (elementOf(getResult()) != elementOf(getLhs()) && !elementOf(getResult()).isF32()))
     return emitOpError("C4: element types do not agree");
+  return success();
+}
+
+int64_t ConvOp::getDepth() {
+  int64_t depth = 1;
+  for (int64_t size : shapeOf(getFilter()).drop_front())
+    depth *= size;
+  return depth;
+}
+
+LogicalResult ConvOp::verify() {
+  ArrayRef<int64_t> input = shapeOf(getInput()), filter = shapeOf(getFilter());
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  size_t windowed = input.size() - 2;
+  auto isPositive = [](int64_t step) { return step >= 1; };
+  if (input.size() < 3 || filter.size() != input.size() || result.size() != input.size() ||
+      getStrides().size() != windowed || getDilations().size() != windowed ||
+      getLow().size() != windowed || !llvm::all_of(getStrides(), isPositive) ||
+      !llvm::all_of(getDilations(), isPositive))
+    return emitOpError("C1: ranks, strides, dilations or low do not agree");
+  auto groups = static_cast<int64_t>(getGroups());
+  if (groups < 1 || filter[0] % groups != 0 || input[1] != groups * filter[1] ||
+      result[0] != input[0] || result[1] != filter[0])
+    return emitOpError("C2: channels do not agree: ")
+           << getInput().getType() << ", " << getFilter().getType() << " and " << getType() << " in "
+           << groups << " groups";
+  Type element = elementOf(getInput());
+  if (elementOf(getFilter()) != element || elementOf(getResult()) != element ||
+      element.isInteger(1))
+    return emitOpError("C3: element types differ, or are i1");
   return success();
 }
 
@@ -447,8 +510,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
       continue;
     auto layout = kernel.getArgAttrOfType<PanelsAttr>(i, layoutAttrName);
     bool tile = getUnits() && layout && kernel.getArgAttr(i, tiledAttrName) &&
-                given.getElementType() == whole.getElementType() && given.getRank() == 2 &&
-                given.getDimSize(1 - layout.getDim()) == whole.getDimSize(1 - layout.getDim());
+                given.getElementType() == whole.getElementType() && sharesRest(given, whole, layout.getDim());
     if (!tile)
       return emitOpError("C1: operand ") << i << " is " << given << ", " << getCalleeAttr()
                                          << " takes " << whole;

@@ -102,6 +102,30 @@ def NN_SliceOp : NN_PureOp<"slice"> {
   let hasFolder = 1;
 }
 
+def NN_WindowsOp : NN_PureOp<"windows"> {
+  let summary = "The windows that slide over the last dimensions, side by side";
+  let description = [{
+    With s entries in `strides`, the operand's last s dimensions become 2 s: the places
+    inside of a window, then the windows. result[l..., k..., o...] = operand[l..., o * stride + k * dilation].
+
+    ```mlir
+    %1 = nn.windows %0 strides [2] dilations [1] : tensor<8x9xf32> -> tensor<8x3x4xf32>
+    ```
+
+    **Constraints**
+    - C1: one stride and one dilation, each at least 1, for each of s dimensions, at most the operand's rank;
+      the result has s dimensions more, the operand's leading ones and its element type.
+    - C2: the last place of the last window lies inside the operand (not asked of a result
+      without elements).
+  }];
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `strides` $strides `dilations` $dilations attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def NN_ConcatOp : NN_PureOp<"concat"> {
   let summary = "Operands one after another along a dimension";
   let description = [{
@@ -242,6 +266,41 @@ def NN_MatmulOp : NN_AnchorOp<"matmul", "gemm", /*readsMemory=*/1> {
     int64_t getK();
     /// Product of the batch sizes.
     int64_t getBatch();
+  }];
+}
+
+def NN_ConvOp : NN_AnchorOp<"conv", "conv", /*readsMemory=*/1> {
+  let summary = "Products of a filter with the windows of an image";
+  let description = [{
+    input [n, groups * c, size...], filter [groups * m, c, k...], result [n, groups * m, o...].
+    A result element at o in group g is the sum over (c, k...) of input[n, g * c + c, o * stride +
+    k * dilation - low] * filter[g * m + m, c, k...], where the input is zero outside of its sizes: one chain
+    of fused multiply-adds in ascending order of (c, k...) that starts from zero, in the types
+    that `nn.matmul` uses. How many windows there are is the result's to say.
+
+    ```mlir
+    %1 = nn.conv %0, %w strides [2, 2] dilations [1, 1] low [3, 3] groups 1
+        : tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32> -> tensor<1x64x112x112xf32>
+    ```
+
+    **Constraints**
+    - C1: ranks are equal and at least 3; one stride and one dilation, each at least 1, and one `low` per
+      dimension from the third on.
+    - C2: the filters are a multiple of `groups`, the input's channels are `groups` times the filter's, and
+      the result has the input's first size and one channel per filter.
+    - C3: all have one element type, not i1.
+  }];
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low, I64Attr:$groups);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $filter `strides` $strides `dilations` $dilations `low` $low `groups` $groups attr-dict
+    `:` type($input) `,` type($filter) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Length of the chain of a result element.
+    int64_t getDepth();
   }];
 }
 

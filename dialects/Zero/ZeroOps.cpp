@@ -28,7 +28,7 @@ int64_t StateOp::getUnitBytes() {
   RankedTensorType type = getTensorType();
   int64_t elements = 1;
   if (auto layout = getLayoutAttr())
-    elements = panelWidth * type.getDimSize(1 - layout.getDim());
+    elements = panelWidth * nn::panelDepth(type, layout.getDim());
   else
     for (int64_t size : type.getShape().drop_front(type.getRank() ? 1 : 0))
       elements *= size;
@@ -97,7 +97,8 @@ LogicalResult StateOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
     return emitOpError("C1: the type must be a static tensor of integers or floats");
-  if (getLayout() && type.getRank() != 2)
+  if (auto layout = getLayoutAttr();
+      layout && type.getRank() != 2 && (type.getRank() < 2 || layout.getDim() != 0))
     return emitOpError("C2: a panel layout needs rank 2, not ") << type.getRank();
   if (getTile() && static_cast<int64_t>(*getTile()) < 1)
     return emitOpError("C3: a tile must have at least one unit");

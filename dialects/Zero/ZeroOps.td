@@ -28,7 +28,7 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
 
     **Constraints**
     - C1: the type is a ranked static tensor of integers or floats.
-    - C2: a panel layout needs rank 2.
+    - C2: a panel layout needs rank 2, or more where panels are cut along dimension 0.
     - C3: `tile` is at least 1; `home` has one entry or one per tile.
     - C4: a raw file source has the bytes of the tensor; a splat its element type.
     - C5: `partition` is 1 to 65536; where there are several tiles, each but the last has as many

@@ -11,13 +11,6 @@ using namespace spillway::nn;
 
 namespace {
 
-void multiplyAddRow(int64_t a, const int64_t *row, int64_t *sums, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    sums[i] = static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(row[i]) +
-                                   static_cast<uint64_t>(sums[i]));
-}
-using spillway::multiplyAddRow;
-
 /// Batched matrices with the transposes read away: rows x columns, row-major.
 template <typename T>
 std::vector<T> untransposed(std::vector<T> matrices, int64_t rows, int64_t columns, bool transposed) {

@@ -13,6 +13,7 @@ namespace spillway {
 mlir::FailureOr<TensorValue> evaluateMovement(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands,
                                              std::string &reason);
 TensorValue evaluateMatmul(nn::MatmulOp op, llvm::ArrayRef<TensorValue> operands);
+TensorValue evaluateConv(nn::ConvOp op, llvm::ArrayRef<TensorValue> operands);
 TensorValue evaluateAttention(nn::AttentionOp op, llvm::ArrayRef<TensorValue> operands);
 TensorValue evaluateArgsort(nn::ArgsortOp op, llvm::ArrayRef<TensorValue> operands);
 mlir::FailureOr<TensorValue> evaluateScatter(nn::ScatterOp op, llvm::ArrayRef<TensorValue> operands,

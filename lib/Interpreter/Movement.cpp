@@ -191,6 +191,16 @@ FailureOr<TensorValue> spillway::evaluateMovement(Operation *op, ArrayRef<Tensor
           return true;
         });
       })
+      .Case([&](WindowsOp windows) {
+        size_t sliding = windows.getStrides().size(), leading = operands[0].getShape().size() - sliding;
+        return pull(operands[0], type, [&](ArrayRef<int64_t> index, auto at) {
+          llvm::copy(index.take_front(leading), at.begin());
+          for (size_t d = 0; d < sliding; ++d)
+            at[leading + d] = index[leading + d] * windows.getDilations()[d] +
+                              index[leading + sliding + d] * windows.getStrides()[d];
+          return true;
+        });
+      })
       .Case([&](ConcatOp concatenation) { return concat(concatenation, operands); })
       .Case([&](PadOp pad) {
         ArrayRef<int64_t> low = pad.getLow(), shape = operands[0].getShape();

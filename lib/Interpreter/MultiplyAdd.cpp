@@ -26,3 +26,8 @@ __attribute__((target("avx2,fma"))) void
 spillway::multiplyAddRow(float a, const float *row, float *sums, int64_t count) {
   multiplyAdd(a, row, sums, count);
 }
+void spillway::multiplyAddRow(int64_t a, const int64_t *row, int64_t *sums, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    sums[i] = static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(row[i]) +
+                                   static_cast<uint64_t>(sums[i]));
+}

@@ -1,6 +1,7 @@
 #include "spillway/Transforms/Passes.h"
 
 #include "dialects/Zero/Zero.h"
+#include "spillway/Conversion/NNToVector/ConvPlan.h"
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/KernelSpace.h"
 
@@ -242,9 +243,14 @@ private:
       return;
     kernel.setArgAttr(index, nn::layoutAttrName, layout);
     BlockArgument argument = kernel.getArgument(index);
-    auto matmul = argument.hasOneUse() ? dyn_cast<nn::MatmulOp>(*argument.user_begin()) : nullptr;
-    if (matmul && matmul.getRhs() == argument &&
-        layout.getDim() == (matmul.getTransposeRhs() ? 0 : 1))
+    if (!argument.hasOneUse())
+      return;
+    auto matmul = dyn_cast<nn::MatmulOp>(*argument.user_begin());
+    auto conv = dyn_cast<nn::ConvOp>(*argument.user_begin());
+    bool isRhs = matmul && matmul.getRhs() == argument &&
+                 layout.getDim() == (matmul.getTransposeRhs() ? 0 : 1);
+    bool isFilter = conv && conv.getFilter() == argument && kernels::tilesFilter(conv);
+    if (isRhs || isFilter)
       kernel.setArgAttr(index, nn::tiledAttrName, UnitAttr::get(module.getContext()));
   }
 

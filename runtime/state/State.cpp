@@ -33,7 +33,11 @@ uint64_t StateType::rowBytes() const {
 uint64_t StateType::pieceBytes() const {
   if (layout == Layout::rowMajor)
     return rowBytes();
-  return panelWidth * static_cast<uint64_t>(shape[1 - panelDim]) * elementBytes();
+  return panelWidth * panelDepth() * elementBytes();
+}
+
+uint64_t StateType::panelDepth() const {
+  return panelDim == 0 ? rowBytes() / elementBytes() : static_cast<uint64_t>(shape[0]);
 }
 
 Status StateType::check() const {
@@ -52,7 +56,7 @@ Status StateType::check() const {
     return {};
   if (layout != Layout::panels)
     return userError("state '{}' has an unknown layout", name);
-  if (shape.size() != 2 || panelDim > 1)
+  if (shape.size() < 2 || panelDim > 1 || (panelDim == 1 && shape.size() != 2))
     return userError("state '{}' is stored in panels but is no matrix", name);
   if (panelWidth == 0 || panelWidth > maxPanelWidth)
     return userError("state '{}' has panels of width {}; expected 1 to {}", name, panelWidth,

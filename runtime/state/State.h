@@ -41,6 +41,8 @@ struct StateType {
   /// What a chunk holds a whole number of: bytes of a panel or of a row.
   uint64_t pieceBytes() const;
   uint64_t panelCount() const;
+  /// Indices along the dimensions that panels do not cut, taken as one.
+  uint64_t panelDepth() const;
 
   /// A user error where the values contradict each other or exceed 2^46 bytes.
   Status check() const;

@@ -98,7 +98,7 @@ Status readRowPanels(OpenFile &file, const StateView &state, const TensorSink &s
     OpenFile::Range range{state.fileOffset + panel * type.pieceBytes(), type.pieceBytes()};
     SPILLWAY_RETURN_IF_ERROR(file.read({&range, 1}));
     PanelSegment segment =
-        PanelSegment::of(type, panel, static_cast<uint64_t>(type.shape[1]), type.rowBytes());
+        PanelSegment::of(type, panel, type.panelDepth(), type.rowBytes());
     unpack(segment, range.data, canonical.data());
     SPILLWAY_RETURN_IF_ERROR(sink(std::span(canonical).first(segment.width * type.rowBytes())));
   }

@@ -231,7 +231,7 @@ private:
 
   Status packRows(size_t state, uint64_t first, uint64_t count) {
     const StateType &type = states_[state].type;
-    uint64_t rowBytes = type.rowBytes(), columns = static_cast<uint64_t>(type.shape[1]);
+    uint64_t rowBytes = type.rowBytes(), columns = type.panelDepth();
     for (uint64_t panel = first; panel < first + count; ++panel) {
       PanelSegment segment = PanelSegment::of(type, panel, columns, rowBytes);
       canonical_.resize(segment.width * rowBytes);

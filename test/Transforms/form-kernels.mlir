@@ -164,3 +164,39 @@ func.func @places(%x: tensor<4xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) -> 
   %3 = arith.addi %2, %2 : tensor<4xi64>
   return %1, %3 : tensor<4xf32>, tensor<4xi64>
 }
+
+// -----
+
+// Bias, activation and residual are the convolution's epilogue. Of few windows the units are panels of
+// filters, so that tiles may stand for the filter.
+zero.state @f "f" : tensor<64x64x3x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+zero.state @b "b" : tensor<64xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @residual
+// CHECK: nn.call @[[CONV:nn_conv[_0-9]*]](%arg0, %{{.*}}, %{{.*}})
+func.func @residual(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x8x8xf32> {
+  %f = zero.use @f : tensor<64x64x3x3xf32>
+  %b = zero.use @b : tensor<64xf32>
+  %0 = nn.conv %x, %f strides [1, 1] dilations [1, 1] low [1, 1] groups 1 : tensor<1x64x8x8xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x8x8xf32>
+  %wide = nn.broadcast %b dims [1] : tensor<64xf32> -> tensor<1x64x8x8xf32>
+  %1 = arith.addf %0, %wide : tensor<1x64x8x8xf32>
+  %2 = math.absf %1 : tensor<1x64x8x8xf32>
+  %3 = arith.addf %2, %x : tensor<1x64x8x8xf32>
+  return %3 : tensor<1x64x8x8xf32>
+}
+// CHECK: nn.kernel @[[CONV]](%arg0: tensor<1x64x8x8xf32>, %arg1: tensor<64x64x3x3xf32> {nn.layout = #nn.panels<0>, nn.tiled}, %arg2: tensor<64xf32>)
+// CHECK-SAME: schedule = #nn.schedule<conv>
+// CHECK-SAME: units = 4
+
+// -----
+
+// The windows of a pooling, and the padding around them, are pulled into its reduction.
+// CHECK-LABEL: func @pool
+// CHECK: nn.call @[[POOL:nn_row[_0-9]*]](%arg0)
+// CHECK-NEXT: return
+func.func @pool(%x: tensor<1x4x9x9xf32>) -> tensor<1x4x5x5xf32> {
+  %low = arith.constant dense<0xFF800000> : tensor<f32>
+  %0 = nn.pad <constant> %x value %low : tensor<f32> low [0, 0, 1, 1] : tensor<1x4x9x9xf32> -> tensor<1x4x11x11xf32>
+  %1 = nn.windows %0 strides [2, 2] dilations [1, 1] : tensor<1x4x11x11xf32> -> tensor<1x4x3x3x5x5xf32>
+  %2 = nn.reduce <max> %1 dims [2, 3] : tensor<1x4x3x3x5x5xf32> -> tensor<1x4x5x5xf32>
+  return %2 : tensor<1x4x5x5xf32>
+}

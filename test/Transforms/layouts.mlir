@@ -19,3 +19,26 @@ func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x8xf32>, %z: tensor<20x8xf32>) 
   %3 = arith.negf %n : tensor<8x8xf32>
   return %0, %1, %2, %3 : tensor<2x8xf32>, tensor<2x8xf32>, tensor<20x8xf32>, tensor<8x8xf32>
 }
+
+// A filter has panels along its first dimension, unless panels cross groups, each filter sees one channel, or
+// something else reads the weight.
+// CHECK: zero.state @filter {{.*}} layout(<0>)
+zero.state @filter "f" : tensor<8x4x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK: zero.state @crossing "c" : tensor<8x2x3xf32> role(<parameter>) source
+zero.state @crossing "c" : tensor<8x2x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK: zero.state @single "s" : tensor<4x1x3xf32> role(<parameter>) source
+zero.state @single "s" : tensor<4x1x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK: zero.state @read "r" : tensor<8x4x3xf32> role(<parameter>) source
+zero.state @read "r" : tensor<8x4x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+func.func @convs(%x: tensor<1x4x9xf32>) -> (tensor<1x8x7xf32>, tensor<1x8x7xf32>, tensor<1x4x7xf32>, tensor<1x8x7xf32>, tensor<8x4x3xf32>) {
+  %f = zero.use @filter : tensor<8x4x3xf32>
+  %0 = nn.conv %x, %f strides [1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<8x4x3xf32> -> tensor<1x8x7xf32>
+  %c = zero.use @crossing : tensor<8x2x3xf32>
+  %1 = nn.conv %x, %c strides [1] dilations [1] low [0] groups 2 : tensor<1x4x9xf32>, tensor<8x2x3xf32> -> tensor<1x8x7xf32>
+  %s = zero.use @single : tensor<4x1x3xf32>
+  %2 = nn.conv %x, %s strides [1] dilations [1] low [0] groups 4 : tensor<1x4x9xf32>, tensor<4x1x3xf32> -> tensor<1x4x7xf32>
+  %r = zero.use @read : tensor<8x4x3xf32>
+  %3 = nn.conv %x, %r strides [1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<8x4x3xf32> -> tensor<1x8x7xf32>
+  %4 = arith.negf %r : tensor<8x4x3xf32>
+  return %0, %1, %2, %3, %4 : tensor<1x8x7xf32>, tensor<1x8x7xf32>, tensor<1x4x7xf32>, tensor<1x8x7xf32>, tensor<8x4x3xf32>
+}

@@ -22,7 +22,7 @@ def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
   let description = [{
     A state of rank 2 that is the right operand of a matmul is stored in panels along the
     result's columns. One layout a state: where several matmuls disagree, the one that
-    computes most decides.
+    computes most decides. A filter of convolutions alone is stored in panels along its first dimension.
 
     Needs: canonical form (transposes of weights folded into the matmuls).
     Leaves: `layout` on the states.

@@ -68,7 +68,12 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
       if (Value first = kernel_.firstPanel(i))
         panel = indices_.add(
             panel, LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first)));
-      address = indices_.add(indices_.multiply(panel, type.getDimSize(1 - dim)), index[1 - dim]);
+      ElementIndex rest(index);
+      rest.erase(rest.begin() + dim);
+      SmallVector<int64_t> sizes(type.getShape());
+      sizes.erase(sizes.begin() + dim);
+      address = indices_.add(indices_.multiply(panel, nn::panelDepth(type, dim)),
+                             indices_.linearize(rest, sizes));
       address = indices_.add(indices_.multiply(address, panelWidth), column);
     } else {
       address = indices_.linearize(index, type.getShape());

@@ -73,7 +73,9 @@ private:
   Value firstRow(Value tile) { return plan.tiles.firstRow(kernel, tile); }
   /// Calls `body` for the indices of depth in the block from `depth` in steps of `step`; `active`
   /// of them lie inside the operand.
-  void forDepth(Value depth, int64_t step, llvm::function_ref<void(Value k, int64_t active)> body);
+  void forDepth(Value depth, int64_t step, llvm::function_ref<void(Value k, int64_t active)> body) {
+    kernels::forDepth(kernel, depth, plan.blockDepth, shape().depth, step, body);
+  }
   ElementIndex batchIndex(IndexMath &math, Value batch, RankedTensorType type);
   void store(Value vector, Value memref, Value at) {
     vector::StoreOp::create(b, vector, memref, at);
@@ -182,22 +184,6 @@ Value GemmEmitter::blockDepth(Value depth) {
   if (plan.blockDepth == shape().depth)
     return constant(shape().depth);
   return min(constant(plan.blockDepth), sub(constant(shape().depth), depth));
-}
-
-void GemmEmitter::forDepth(Value depth, int64_t step, function_ref<void(Value, int64_t)> body) {
-  int64_t whole = shape().depth / step * step, rest = shape().depth - whole;
-  Value to = min(add(depth, plan.blockDepth), constant(whole));
-  kernel.setFacts(to, {step, whole});
-  if (whole > 0)
-    kernel.loop(depth, to, step, [&](Value k) { body(k, step); });
-  if (rest == 0)
-    return;
-  auto tail = [&] { body(constant(whole), rest); };
-  if (plan.blockDepth == shape().depth)
-    return tail();
-  Value reached = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, add(depth, plan.blockDepth),
-                                        constant(whole));
-  kernel.when(reached, tail);
 }
 
 ElementIndex GemmEmitter::batchIndex(IndexMath &math, Value batch, RankedTensorType type) {

@@ -11,6 +11,8 @@ const KernelSchedule &kernels::kernelSchedule(nn::Schedule schedule) {
   switch (schedule) {
   case nn::Schedule::attention:
     return attentionSchedule();
+  case nn::Schedule::conv:
+    return convSchedule();
   case nn::Schedule::gemm:
     return gemmSchedule();
   case nn::Schedule::map:

@@ -72,6 +72,18 @@ struct SliceElements : Movement<SliceElements, nn::SliceOp> {
   }
 };
 
+struct WindowsElements : Movement<WindowsElements, nn::WindowsOp> {
+  static Value pull(nn::WindowsOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    IndexMath &math = emitter.indices();
+    size_t sliding = op.getStrides().size(), leading = index.size() - 2 * sliding;
+    ElementIndex operand(index.take_front(leading));
+    for (size_t d = 0; d < sliding; ++d)
+      operand.push_back(math.add(math.multiply(index[leading + d], op.getDilations()[d]),
+                                 math.multiply(index[leading + sliding + d], op.getStrides()[d])));
+    return emitter.pull(op.getOperand(), operand);
+  }
+};
+
 /// Cases of lanes on one side of a border and on both are told apart in code that is nested up
 /// to here; the code doubles each time. Deeper, all lanes take the way of both sides.
 constexpr unsigned maxBranchDepth = 2;
@@ -384,6 +396,7 @@ void kernels::registerElementModels(DialectRegistry &registry) {
     nn::BroadcastOp::attachInterface<BroadcastElements>(*context);
     nn::TransposeOp::attachInterface<TransposeElements>(*context);
     nn::SliceOp::attachInterface<SliceElements>(*context);
+    nn::WindowsOp::attachInterface<WindowsElements>(*context);
     nn::ConcatOp::attachInterface<ConcatElements>(*context);
     nn::PadOp::attachInterface<PadElements>(*context);
     nn::IotaOp::attachInterface<IotaElements>(*context);

@@ -23,8 +23,8 @@ Value KnownValues::fold(Operation *op) {
   Value result = op->getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
   auto count = elementCount(type.getShape());
-  // The work of an attention is not bounded by the sizes of its operands and result.
-  if (!count || *count > maxElements || isa<nn::AttentionOp>(op) ||
+  // The work of these is not bounded by the sizes of their operands and result.
+  if (!count || *count > maxElements || isa<nn::AttentionOp, nn::ConvOp>(op) ||
       !llvm::all_of(op->getOperands(), [&](Value operand) { return isKnown(operand); }))
     return result;
   SmallVector<TensorValue> operands, results;

@@ -171,8 +171,9 @@ FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
            << initializer.getName() << "' has the element type " << onnxType.getElementType()
            << ", which is not supported";
   int64_t count = onnxType.getNumElements();
-  // Integers are mostly arithmetic on shapes, single elements mostly parameters of a formula.
-  bool reads = count <= 1 || (!isFloat(*type) && count <= KnownValues::maxElements);
+  // Integers are mostly arithmetic on shapes, a few floats mostly parameters of a formula or scales of sizes.
+  constexpr int64_t fewElements = 16;
+  bool reads = count <= fewElements || (!isFloat(*type) && count <= KnownValues::maxElements);
   auto state = stateOf(initializer, *type);
   if (failed(state))
     return failure();

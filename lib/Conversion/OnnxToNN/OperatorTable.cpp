@@ -15,10 +15,11 @@ OperatorTable &OperatorTable::instance() {
   static OperatorTable table = [] {
     OperatorTable all;
     for (auto addFamily :
-         {addActivations, addArithmetic, addAttention, addCasts, addContractions, addDeterminants,
-          addEinsums, addIndexing, addLogic, addMovement, addNGrams, addNormalizations, addOptimizers,
-          addReductions, addScatters, addSelections, addSequences, addShapes, addSignals,
-          addTraining})
+         {addActivations, addArithmetic, addAttention, addCasts, addContractions, addConvolutions,
+          addDeterminants, addEinsums, addImageMovement, addImageNormalizations, addIndexing,
+          addLogic, addMovement, addNGrams, addNormalizations, addOptimizers, addPooling,
+          addReductions, addResizing, addSampling, addScatters, addSelections, addSequences,
+          addShapes, addSignals, addTraining})
       addFamily(all);
     return all;
   }();

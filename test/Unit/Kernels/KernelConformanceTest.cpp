@@ -74,9 +74,9 @@ std::string difference(const TensorValue &expected, const std::byte *got, bool e
   return {};
 }
 
-/// A rank-2 tensor in the order of nn.panels<dim>, padded with zeros.
+/// A tensor in the order of nn.panels<dim>, padded with zeros.
 std::vector<std::byte> packed(const TensorValue &matrix, int64_t dim) {
-  int64_t rows = matrix.getShape()[0], columns = matrix.getShape()[1];
+  int64_t rows = matrix.getShape()[0], columns = nn::panelDepth(matrix.getType(), 0);
   int64_t along = dim == 0 ? rows : columns, others = dim == 0 ? columns : rows;
   int64_t width = nn::elementBytes(matrix.getElementType());
   int64_t panels = (along + panelWidth - 1) / panelWidth;
@@ -133,7 +133,7 @@ public:
       }
       // Bytes of the part of a unit, where parts can stand for the whole.
       bool tiled = kernel.getArgAttr(i, nn::tiledAttrName) != nullptr;
-      int64_t other = panels ? input.getShape()[1 - panels.getDim()] : 0;
+      int64_t other = panels ? nn::panelDepth(input.getType(), panels.getDim()) : 0;
       unitBytes.push_back(tiled ? other * panelWidth * nn::elementBytes(input.getElementType())
                                 : 0);
     }
@@ -229,7 +229,7 @@ TEST_P(KernelConformance, AgreesWithTheInterpreter) {
 
 INSTANTIATE_TEST_SUITE_P(Schedules, KernelConformance,
                          testing::Values(Batch{"map", 60}, Batch{"row", 60}, Batch{"gemm", 40},
-                                         Batch{"attention", 12}, Batch{"scan", 30},
+                                         Batch{"conv", 60}, Batch{"attention", 12}, Batch{"scan", 30},
                                          Batch{"sort", 30}, Batch{"scatter", 40}),
                          [](const auto &info) { return info.param.schedule; });
 

@@ -50,6 +50,7 @@ public:
     Tensor anchor = schedule == "map"         ? map()
                     : schedule == "row"       ? row()
                     : schedule == "gemm"      ? gemm()
+                    : schedule == "conv"      ? conv()
                     : schedule == "attention" ? attention()
                     : schedule == "scan"      ? scan()
                     : schedule == "sort"      ? sort()
@@ -291,7 +292,7 @@ private:
   Tensor movement(const Shape &shape, const std::string &element, int64_t budget) {
     auto rank = static_cast<int64_t>(shape.size());
     Tensor result{"", shape, element};
-    int64_t kind = below(9);
+    int64_t kind = below(10);
     if (kind == 0) {
       Shape from = elements(shape) > 0 ? refactored(elements(shape)) : Shape{0, 3};
       return reshape(expression(from, element, budget - 1), shape);
@@ -310,6 +311,25 @@ private:
       Tensor x = expression(from, element, budget - 1);
       return emit(shape, element, fmt::format("nn.transpose {} perm [{}] : {} -> {}", x.name,
                                               fmt::join(perm, ", "), x.type(), result.type()));
+    }
+    case 9: {
+      if (rank < 2)
+        return expression(shape, element, budget - 1);
+      int64_t sliding = between(1, rank / 2), leading = rank - 2 * sliding;
+      Shape from(shape.begin(), shape.begin() + leading), strides, dilations;
+      for (int64_t d = leading; d < leading + sliding; ++d) {
+        strides.push_back(between(1, 3));
+        dilations.push_back(between(1, 2));
+        int64_t places = shape[d], windows = shape[d + sliding];
+        int64_t reach = places * windows == 0 ? 0
+                                              : (windows - 1) * strides.back() +
+                                                    (places - 1) * dilations.back() + 1;
+        from.push_back(reach + (chance(0.5) ? 0 : between(0, 5)));
+      }
+      Tensor x = expression(from, element, budget - 1);
+      return emit(shape, element,
+                  fmt::format("nn.windows {} strides [{}] dilations [{}] : {} -> {}", x.name,
+                              fmt::join(strides, ", "), fmt::join(dilations, ", "), x.type(), result.type()));
     }
     case 2: {
       Shape from, offsets, strides;
@@ -529,6 +549,48 @@ private:
                             transposeLhs ? " transpose" : "", rhs.name,
                             transposeRhs ? " transpose" : "", lhs.type(), rhs.type(),
                             result.type()));
+  }
+
+  Tensor conv() {
+    std::string of = chance(0.6) ? "f32" : chance(0.7) ? pick(floats) : pick(integers);
+    int64_t dims = pick<int64_t>({1, 2, 2, 2, 3}), images = between(1, 4);
+    bool depthwise = chance(0.25), isTiled = !depthwise && chance(0.3);
+    int64_t groups = depthwise ? between(2, 9) : chance(0.6) ? 1 : between(1, 4);
+    int64_t channels = depthwise ? 1 : size(40), filters = depthwise ? between(1, 3) : size(50);
+    int64_t most = dims == 1 ? 700 : dims == 2 ? 40 : 10, area = 1;
+    bool isPointwise = chance(0.25);
+    if (isTiled) {
+      // Panels are the units of few windows and many filters.
+      images = groups = 1;
+      filters = between(33, 80);
+      most = dims == 1 ? 60 : dims == 2 ? 8 : 4;
+    }
+    Shape input{images, groups * channels}, filter{groups * filters, channels}, output{images, groups * filters};
+    Shape strides, dilations, low;
+    for (int64_t d = 0; d < dims; ++d) {
+      int64_t windows = std::min(size(most), std::max<int64_t>(1, 3000 / area));
+      area *= std::max<int64_t>(1, windows);
+      int64_t kernelSize = isPointwise ? 1 : chance(0.03) ? 40 : between(1, 5);
+      strides.push_back(isPointwise || chance(0.5) ? 1 : between(1, 4));
+      dilations.push_back(isPointwise || chance(0.7) ? 1 : between(1, 3));
+      low.push_back(isPointwise || chance(0.4) ? 0 : between(-2, 4));
+      int64_t reach = (windows - 1) * strides.back() + (kernelSize - 1) * dilations.back() + 1;
+      output.push_back(windows);
+      filter.push_back(kernelSize);
+      input.push_back(isPointwise || windows == 0 ? windows
+                                                  : std::max<int64_t>(1, reach - low.back() - between(-2, 4)));
+    }
+    Tensor x = argument(input, of);
+    Tensor w;
+    if (isTiled || (!depthwise && chance(0.3)))
+      w = argument(filter, of, {}, fmt::format(" {{nn.layout = #nn.panels<0>{}}}", isTiled ? ", nn.tiled" : ""));
+    else
+      w = expression(filter, of, chance(0.6) ? 0 : between(1, 3));
+    Tensor result{"", output, of};
+    return emit(output, of,
+                fmt::format("nn.conv {}, {} strides [{}] dilations [{}] low [{}] groups {} : {}, {} -> {}", x.name,
+                            w.name, fmt::join(strides, ", "), fmt::join(dilations, ", "), fmt::join(low, ", "),
+                            groups, x.type(), w.type(), result.type()));
   }
 
   Tensor attention() {

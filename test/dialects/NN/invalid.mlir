@@ -661,3 +661,43 @@ func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) 
   %0 = nn.call @k(%x, %w) units [0, 4] into (%y : tensor<4x40xf32>) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<8x9xf32>) {
+  // expected-error@+1 {{C1: ranks, strides, dilations or element types do not agree}}
+  %0 = nn.windows %x strides [0] dilations [1] : tensor<8x9xf32> -> tensor<8x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8x9xf32>) {
+  // expected-error@+1 {{C2: windows reach element 10 of dimension 1, whose size is 9}}
+  %0 = nn.windows %x strides [2] dilations [1] : tensor<8x9xf32> -> tensor<8x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x9xf32>, %f: tensor<6x4x3xf32>) {
+  // expected-error@+1 {{C1: ranks, strides, dilations or low do not agree}}
+  %0 = nn.conv %x, %f strides [1, 1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<6x4x3xf32> -> tensor<1x6x7xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x9xf32>, %f: tensor<6x4x3xf32>) {
+  // expected-error@+1 {{C2: channels do not agree: 'tensor<1x4x9xf32>', 'tensor<6x4x3xf32>' and 'tensor<1x6x7xf32>' in 2 groups}}
+  %0 = nn.conv %x, %f strides [1] dilations [1] low [0] groups 2 : tensor<1x4x9xf32>, tensor<6x4x3xf32> -> tensor<1x6x7xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x9xf32>, %f: tensor<6x4x3xf16>) {
+  // expected-error@+1 {{C3: element types differ, or are i1}}
+  %0 = nn.conv %x, %f strides [1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<6x4x3xf16> -> tensor<1x6x7xf32>
+  return
+}

@@ -65,6 +65,15 @@ func.func private @operations(
   return
 }
 
+// CHECK-LABEL: func.func @windows
+func.func @windows(%x: tensor<8x9xf32>, %i: tensor<1x4x9x9xf32>, %f: tensor<6x2x3x3xf32>) {
+  // CHECK: nn.windows %{{[a-z0-9]+}} strides [2] dilations [1] : tensor<8x9xf32> -> tensor<8x3x4xf32>
+  %0 = nn.windows %x strides [2] dilations [1] : tensor<8x9xf32> -> tensor<8x3x4xf32>
+  // CHECK: nn.conv %{{[a-z0-9]+}}, %{{[a-z0-9]+}} strides [2, 1] dilations [1, 2] low [1, -1] groups 2 : tensor<1x4x9x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x5x7xf32>
+  %1 = nn.conv %i, %f strides [2, 1] dilations [1, 2] low [1, -1] groups 2 : tensor<1x4x9x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x5x7xf32>
+  return
+}
+
 // CHECK: nn.kernel @gemm(%{{.*}}: tensor<4x32xf32>, %{{.*}}: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32> attributes {schedule = #nn.schedule<gemm>, scratch = 64 : i64, units = 3 : i64} {
 nn.kernel @gemm(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<4x40xf32>
     attributes {schedule = #nn.schedule<gemm>, units = 3 : i64, scratch = 64 : i64} {

@@ -19,6 +19,7 @@ public:
 };
 
 const KernelSchedule &attentionSchedule();
+const KernelSchedule &convSchedule();
 const KernelSchedule &gemmSchedule();
 const KernelSchedule &mapSchedule();
 const KernelSchedule &rowSchedule();

@@ -1,0 +1,197 @@
+// A convolution in which each filter sees one channel. Lanes lie along the last dimension of
+// the windows.
+
+#include "WindowRows.h"
+#include "spillway/Conversion/NNToVector/Epilogue.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace spillway;
+using namespace spillway::kernels;
+
+namespace {
+
+/// Windows of up to so many places are code without a loop.
+constexpr int64_t maxUnrolledPlaces = 32;
+
+class DepthwiseEmitter {
+public:
+  DepthwiseEmitter(KernelBuilder &kernel, nn::ConvOp conv, const Epilogue &epilogue)
+      : kernel(kernel), b(kernel.builder()), math(kernel), conv(conv), epilogue(epilogue), plan(conv),
+        slab(kernel.scratch(0, MemRefType::get({plan.slabElements()}, plan.shape.accumulator))) {}
+
+  void emit();
+
+private:
+  /// What a unit computes.
+  struct Unit {
+    Value image, filter, slab;
+    /// First index of windows along the first dimension.
+    Value first;
+  };
+
+  void copySlab(const Unit &unit);
+  void emitRow(const Unit &unit, ArrayRef<Value> row);
+  void emitVector(const Unit &unit, ArrayRef<Value> row, Value column, int64_t active);
+  Value multiply(Value sum, const Unit &unit, ElementEmitter &emitter, ArrayRef<Value> row,
+                 Value column, ArrayRef<Value> place);
+
+  const ConvShape &shape() const { return plan.shape; }
+  size_t lastDim() const { return shape().windows.size() - 1; }
+
+  KernelBuilder &kernel;
+  ImplicitLocOpBuilder &b;
+  ScalarMath math;
+  nn::ConvOp conv;
+  const Epilogue &epilogue;
+  DepthwiseConvPlan plan;
+  Value slab;
+};
+
+} // namespace
+
+void DepthwiseEmitter::emit() {
+  kernel.loop(kernel.begin(), kernel.end(), 1, [&](Value linear) {
+    SmallVector<Value> index =
+        math.delinearize(linear, {shape().images, shape().groups * shape().filters, plan.slabs});
+    kernel.setFacts(index[0], {1, shape().images});
+    kernel.setFacts(index[1], {1, shape().groups * shape().filters});
+    Unit unit{index[0], index[1], index[2], math.mul(index[2], plan.slabWindows)};
+    copySlab(unit);
+    if (lastDim() == 0)
+      return emitRow(unit, {});
+    Value end = math.min(math.add(unit.first, plan.slabWindows),
+                         math.constant(shape().windows.front()));
+    kernel.setFacts(end, {1, shape().windows.front()});
+    ArrayRef<int64_t> behind = ArrayRef(shape().windows).drop_back().drop_front();
+    int64_t rows = 1;
+    for (int64_t size : behind)
+      rows *= size;
+    kernel.loop(unit.first, end, 1, [&](Value first) {
+      kernel.loop(0, rows, 1, [&](Value rest) {
+        SmallVector<Value> row{first};
+        if (!behind.empty())
+          llvm::append_range(row, math.delinearize(rest, behind));
+        emitRow(unit, row);
+      });
+    });
+  });
+}
+
+void DepthwiseEmitter::copySlab(const Unit &unit) {
+  size_t last = lastDim();
+  int64_t stride = shape().strides[last], low = shape().low[last];
+  auto image = cast<BlockArgument>(conv.getInput());
+  WindowRows rows(kernel, kernel.argument(image.getArgNumber()), shape().sizes[last], plan.phaseColumns,
+                  stride, -low, stride - 1 - low);
+  Value channel = math.add(
+      math.mul(unit.image, shape().groups),
+      shape().filters == 1
+          ? unit.filter
+          : arith::DivUIOp::create(b, unit.filter, math.constant(shape().filters)).getResult());
+  kernel.loop(0, plan.slabRows(), 1, [&](Value row) {
+    SmallVector<Value> positions;
+    if (last > 0)
+      positions = math.delinearize(row, plan.slabSizes);
+    for (auto [d, position] : llvm::enumerate(positions)) {
+      if (d == 0)
+        position = math.add(position, math.mul(unit.first, shape().strides[0]));
+      position = math.add(position, -shape().low[d]);
+    }
+    ArrayRef<int64_t> sizes = ArrayRef(shape().sizes).drop_back();
+    Value from = math.add(math.mul(channel, shape().area()),
+                          math.mul(math.linearize(positions, sizes), shape().sizes[last]));
+    for (int64_t phase = 0; phase < stride; ++phase) {
+      Value at = math.add(math.mul(row, plan.rowStride()), phase * plan.phaseStride);
+      math.either(
+          math.areInside(positions, sizes), [&] { rows.copy(from, math.constant(phase - low), slab, at); },
+          [&] { rows.clear(slab, at); });
+    }
+  });
+}
+
+void DepthwiseEmitter::emitRow(const Unit &unit, ArrayRef<Value> row) {
+  int64_t length = shape().rowLength(), whole = length / panelWidth * panelWidth;
+  if (whole > 0)
+    kernel.loop(0, whole, panelWidth,
+                [&](Value column) { emitVector(unit, row, column, panelWidth); });
+  if (whole < length)
+    emitVector(unit, row, math.constant(whole), length - whole);
+}
+
+void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value column, int64_t active) {
+  int64_t lanes = active > 8 ? panelWidth : 8;
+  ElementEmitter emitter(kernel, lanes, active);
+  auto type = VectorType::get({lanes}, shape().accumulator);
+  Value sum = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  int64_t places = shape().places();
+  if (places <= maxUnrolledPlaces) {
+    for (int64_t place = 0; place < places; ++place) {
+      SmallVector<Value> index;
+      int64_t rest = place;
+      for (int64_t size : llvm::reverse(shape().kernel)) {
+        index.insert(index.begin(), math.constant(rest % size));
+        rest /= size;
+      }
+      sum = multiply(sum, unit, emitter, row, column, index);
+    }
+  } else {
+    sum = kernel
+              .reduce(0, places, 1, sum,
+                      [&](Value place, ValueRange carried) -> SmallVector<Value> {
+                        ElementEmitter inner(kernel, lanes, active);
+                        return {multiply(carried.front(), unit, inner, row, column,
+                                         math.delinearize(place, shape().kernel))};
+                      })
+              .front();
+  }
+  Value element = fromAccumulator(b, sum, shape().element);
+  ElementIndex index{LaneIndex(unit.image), LaneIndex(unit.filter)};
+  ArrayRef<int64_t> windows =
+      cast<RankedTensorType>(conv.getType()).getShape().drop_front(2);
+  if (windows.size() == shape().windows.size()) {
+    for (Value position : row)
+      index.push_back(LaneIndex(position));
+    index.push_back(LaneIndex(column, 1));
+  } else {
+    llvm::append_range(index, emitter.indices().delinearize(LaneIndex(column, 1), windows));
+  }
+  epilogue.store(emitter, element, index);
+}
+
+Value DepthwiseEmitter::multiply(Value sum, const Unit &unit, ElementEmitter &emitter, ArrayRef<Value> row,
+                                 Value column, ArrayRef<Value> place) {
+  size_t last = lastDim();
+  SmallVector<Value> positions;
+  for (size_t d = 0; d < last; ++d) {
+    Value window = d == 0 ? math.sub(row[d], unit.first) : row[d];
+    positions.push_back(math.add(math.mul(window, shape().strides[d]),
+                                 math.mul(place[d], shape().dilations[d])));
+  }
+  // The place's column among those of its remainder.
+  Value distance = math.mul(place[last], shape().dilations[last]);
+  Value stride = math.constant(shape().strides[last]);
+  Value phase = b.createOrFold<arith::RemUIOp>(distance, stride);
+  Value offset = b.createOrFold<arith::DivUIOp>(distance, stride);
+  Value at = math.add(math.mul(math.linearize(positions, plan.slabSizes), plan.rowStride()),
+                      math.add(math.mul(phase, plan.phaseStride), math.add(offset, column)));
+  Value elements = vector::LoadOp::create(b, cast<VectorType>(sum.getType()), slab, at);
+
+  ElementIndex filter{LaneIndex(unit.filter), LaneIndex()};
+  ArrayRef<int64_t> kernelSizes = conv.getFilter().getType().getShape().drop_front(2);
+  if (kernelSizes.size() == place.size())
+    for (Value position : place)
+      filter.push_back(LaneIndex(position));
+  else
+    filter.append(kernelSizes.size(), LaneIndex());
+  Value weight = emitter.spread(toAccumulator(b, emitter.pull(conv.getFilter(), filter)));
+  if (isa<FloatType>(shape().accumulator))
+    return math::FmaOp::create(b, elements, weight, sum);
+  return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, elements, weight));
+}
+
+void kernels::emitDepthwiseConv(KernelBuilder &kernel, nn::ConvOp conv, const Epilogue &epilogue) {
+  DepthwiseEmitter(kernel, conv, epilogue).emit();
+}
