@@ -15,8 +15,8 @@ OperatorTable &OperatorTable::instance() {
   static OperatorTable table = [] {
     OperatorTable all;
     for (auto addFamily :
-         {addActivations, addArithmetic, addAttention, addCasts, addContractions, addIndexing,
-          addLogic, addMovement, addNormalizations, addReductions, addSequences, addShapes,
+         {addActivations, addArithmetic, addAttention, addCasts, addContribAttention, addContractions, addControlFlow,
+          addIndexing, addLogic, addMovement, addNormalizations, addQuantization, addRecurrent, addReductions, addSequences, addShapes,
           addTraining})
       addFamily(all);
     return all;

@@ -33,6 +33,9 @@ struct Operator {
 
 inline constexpr unsigned anyNumber = ~0u;
 
+/// The domain of ONNX Runtime's own operators.
+inline constexpr llvm::StringLiteral microsoft = "com.microsoft";
+
 class OperatorTable {
 public:
   /// The table of all families, and of plugins.
@@ -67,11 +70,15 @@ void addActivations(OperatorTable &table);
 void addArithmetic(OperatorTable &table);
 void addAttention(OperatorTable &table);
 void addCasts(OperatorTable &table);
+void addContribAttention(OperatorTable &table);
 void addContractions(OperatorTable &table);
+void addControlFlow(OperatorTable &table);
 void addIndexing(OperatorTable &table);
 void addLogic(OperatorTable &table);
 void addMovement(OperatorTable &table);
 void addNormalizations(OperatorTable &table);
+void addQuantization(OperatorTable &table);
+void addRecurrent(OperatorTable &table);
 void addReductions(OperatorTable &table);
 void addSequences(OperatorTable &table);
 void addShapes(OperatorTable &table);
