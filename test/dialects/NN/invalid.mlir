@@ -613,3 +613,35 @@ func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) 
   %0 = nn.call @k(%x, %w) units [0, 4] into (%y : tensor<4x40xf32>) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x3xi8>) {
+  // expected-error@+1 {{C1: bits must be 1, 2 or 4, not 3}}
+  %0 = nn.unpack %a bits 3 : tensor<2x3xi8> -> tensor<2x6xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xi8>) {
+  // expected-error@+1 {{C2: 'tensor<2x3xi8>' of 4 bits does not unpack to 'tensor<4x3xi8>'}}
+  %0 = nn.unpack %a bits 4 : tensor<2x3xi8> -> tensor<4x3xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xi32>) {
+  // expected-error@+1 {{C2: 'tensor<2x3xi32>' of 4 bits does not unpack}}
+  %0 = nn.unpack %a bits 4 : tensor<2x3xi32> -> tensor<2x6xi32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<i8>) {
+  // expected-error@+1 {{C2: 'tensor<i8>' of 4 bits does not unpack}}
+  %0 = nn.unpack %a bits 4 : tensor<i8> -> tensor<i8>
+  return
+}
