@@ -13,8 +13,8 @@ LogicalResult spillway::evaluate(Operation *op, ArrayRef<TensorValue> operands,
                                  SmallVectorImpl<TensorValue> &results, std::string &reason) {
   FailureOr<TensorValue> result =
       TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
-          .Case<nn::ReshapeOp, nn::UnpackOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
-                nn::ConcatOp, nn::PadOp, nn::IotaOp, nn::GatherOp, nn::GatherElementsOp,
+          .Case<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp, nn::ConcatOp,
+                nn::PadOp, nn::UnpackOp, nn::IotaOp, nn::GatherOp, nn::GatherElementsOp,
                 nn::GatherNDOp>(
               [&](Operation *op) { return evaluateMovement(op, operands, reason); })
           .Case([&](nn::MatmulOp op) { return evaluateMatmul(op, operands); })
@@ -44,8 +44,8 @@ public:
              << block.getNumArguments() << " inputs, not " << inputs.size();
     for (auto [argument, input] : llvm::zip(block.getArguments(), inputs)) {
       if (argument.getType() != input.getType())
-        return function->emitError("input ") << argument.getArgNumber() << " is " << input.getType()
-                                             << ", not " << argument.getType();
+        return function->emitError("input ") << argument.getArgNumber() << " is "
+                                             << input.getType() << ", not " << argument.getType();
       values[argument] = input;
     }
     for (Operation &op : block)
@@ -66,16 +66,17 @@ private:
     for (Value operand : op->getOperands())
       operands.push_back(values.lookup(operand));
     std::string reason;
-    LogicalResult done =
-        TypeSwitch<Operation *, LogicalResult>(op)
-            .Case([&](nn::CallOp call) { return runKernel(call, operands, results); })
-            .Case([&](zero::UseOp use) { return useState(use, results); })
-            .Case([&](zero::LookupOp lookup) { return lookupRows(lookup, operands[0], results); })
-            .Default([&](Operation *op) -> LogicalResult {
-              if (succeeded(evaluate(op, operands, results, reason)))
-                return success();
-              return op->emitError("cannot be evaluated: ") << reason;
-            });
+    LogicalResult done = TypeSwitch<Operation *, LogicalResult>(op)
+                             .Case([&](nn::CallOp call) { return runKernel(call, operands, results); })
+                             .Case([&](zero::UseOp use) { return useState(use, results); })
+                             .Case([&](zero::LookupOp lookup) {
+                               return lookupRows(lookup, operands[0], results);
+                             })
+                             .Default([&](Operation *op) -> LogicalResult {
+                               if (succeeded(evaluate(op, operands, results, reason)))
+                                 return success();
+                               return op->emitError("cannot be evaluated: ") << reason;
+                             });
     if (failed(done))
       return failure();
     for (Value operand : op->getOperands())
@@ -118,8 +119,8 @@ private:
     if (failed(value))
       return failure();
     std::string reason;
-    FailureOr<TensorValue> rows =
-        gather(*value, indices, /*dim=*/0, cast<RankedTensorType>(lookup.getType()), reason);
+    FailureOr<TensorValue> rows = gather(*value, indices, /*dim=*/0,
+                                        cast<RankedTensorType>(lookup.getType()), reason);
     if (failed(rows))
       return lookup->emitError("cannot be evaluated: ") << reason;
     results.push_back(*std::move(rows));

@@ -477,9 +477,9 @@ LogicalResult convertGroupQueryAttention(Node &node) {
   Tensor lastKeys = node.in(5);
   if (lastKeys.type != DataType::i32 || lastKeys.count() != batch)
     return node.error() << "seqlens_k must hold an i32 per batch, not " << lastKeys.tensorType();
-  if (*total < length)
-    return node.error() << "total_sequence_length " << *total << " is less than the query's "
-                        << length;
+  if (length < 1 || *total < length)
+    return node.error() << "a query of length " << length
+                        << " does not fit total_sequence_length = " << *total;
   for (unsigned i : {3u, 4u})
     if (node.has(i) && (node.in(i).type != heads.key.type || node.in(i).rank() != 4 ||
                         node.in(i).size(0) != batch || node.in(i).size(1) != *keyHeads ||

@@ -367,9 +367,13 @@ FailureOr<SmallVector<NodeValue>> ModelConverter::convertBody(Region &body,
   Block &block = body.front();
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
     converted[argument] = value;
-  for (auto op : block.getOps<onnx::NodeOp>())
+  for (auto op : block.getOps<onnx::NodeOp>()) {
+    if (++unrolledNodes > maxUnrolledNodes)
+      return emitError(op.getLoc()) << "the loops have more than " << maxUnrolledNodes
+                                    << " nodes in all their iterations";
     if (failed(convertNode(op)))
       return failure();
+  }
   SmallVector<NodeValue> outputs;
   for (Value operand : block.getTerminator()->getOperands()) {
     auto value = valueOf(operand);

@@ -21,6 +21,9 @@ public:
   mlir::LogicalResult run(llvm::ArrayRef<Shape> shapes);
 
 private:
+  /// Loops in loops would otherwise make any number.
+  static constexpr uint64_t maxUnrolledNodes = 1 << 18;
+
   mlir::LogicalResult createFunction(llvm::ArrayRef<Shape> shapes);
   mlir::LogicalResult convertNode(onnx::NodeOp op);
   mlir::FailureOr<llvm::SmallVector<NodeValue>> convertBody(mlir::Region &body,
@@ -58,6 +61,8 @@ private:
   /// By symbol.
   llvm::StringMap<zero::StateOp> states;
   llvm::StringMap<TensorValue> readStates;
+  /// Nodes of subgraphs that were converted, once for each run of their graph.
+  uint64_t unrolledNodes = 0;
   /// Operators that were accepted although newer than the model's opset.
   llvm::StringSet<> remarked;
 };

@@ -382,6 +382,7 @@ FailureOr<Tensor> unpackZeros(Node &node, Tensor zeros, int64_t rows, int64_t bl
 
 /// Inputs: x, packed weights [N, blocks, bytes], scales, zero points, g_idx, bias.
 LogicalResult convertMatMulNBits(Node &node) {
+  constexpr int64_t maxSize = int64_t{1} << 30;
   Emitter &emit = node.emit;
   Tensor x = node.in(0), packed = node.in(1), scales = node.in(2);
   int64_t depth = node.attr("K", int64_t{0}), columns = node.attr("N", int64_t{0});
@@ -389,7 +390,9 @@ LogicalResult convertMatMulNBits(Node &node) {
   node.ignoreAttr("accuracy_level"); // the product is computed in f32
   if (bits != 2 && bits != 4 && bits != 8)
     return node.error() << "bits = " << bits << " is not supported; 2, 4 and 8 are";
-  if (depth < 1 || columns < 1 || block < 16 || !llvm::isPowerOf2_64(static_cast<uint64_t>(block)))
+  auto isSize = [](int64_t size) { return size >= 1 && size <= maxSize; };
+  if (!isSize(depth) || !isSize(columns) || !isSize(block) || block < 16 ||
+      !llvm::isPowerOf2_64(static_cast<uint64_t>(block)))
     return node.error() << "K = " << depth << ", N = " << columns << " or block_size = " << block
                         << " is invalid";
   if (node.has(4))
