@@ -79,6 +79,7 @@ double GatherOp::getFlops() { return 0; }
 double GatherElementsOp::getFlops() { return 0; }
 double GatherNDOp::getFlops() { return 0; }
 double ConvOp::getFlops() { return 2.0 * elements(getResult()) * getDepth(); }
+double UnpackOp::getFlops() { return 2 * elements(getResult()); }
 double MatmulOp::getFlops() { return 2.0 * getBatch() * getM() * getN() * getK(); }
 
 double AttentionOp::getFlops() {

@@ -124,6 +124,37 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return {};
 }
 
+std::optional<int64_t> SliceOp::getFirstOfRun() {
+  ArrayRef<int64_t> from = shapeOf(getOperand()), to = shapeOf(getResult());
+  if (getType().getNumElements() == 0)
+    return std::nullopt;
+  int64_t first = 0;
+  bool isCut = false;
+  for (auto [size, kept, offset, stride] : llvm::zip_equal(from, to, getOffsets(), getStrides())) {
+    // Behind the dimension that is cut all others are whole; before it one index is taken.
+    if (isCut && (kept != size || stride != 1))
+      return std::nullopt;
+    if (kept > 1 && stride != 1)
+      return std::nullopt;
+    first = first * size + offset;
+    isCut |= kept > 1;
+  }
+  return first;
+}
+
+LogicalResult UnpackOp::verify() {
+  int64_t bits = getBits();
+  if (bits != 1 && bits != 2 && bits != 4)
+    return emitOpError("C1: bits must be 1, 2 or 4, not ") << bits;
+  auto from = tensorType(getOperand());
+  SmallVector<int64_t> shape(from.getShape());
+  if (!shape.empty())
+    shape.back() *= 8 / bits;
+  if (shape.empty() || !from.getElementType().isInteger(8) || getType() != from.clone(shape))
+    return emitOpError("C2: ") << from << " of " << bits << " bits does not unpack to " << getType();
+  return success();
+}
+
 LogicalResult SliceOp::verify() {
   auto from = tensorType(getOperand()), to = tensorType(getResult());
   ArrayRef<int64_t> offsets = getOffsets(), strides = getStrides();

@@ -98,6 +98,11 @@ def NN_SliceOp : NN_PureOp<"slice"> {
   let assemblyFormat = [{
     $operand `offsets` $offsets `strides` $strides attr-dict `:` type($operand) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    /// The element of the operand that the result begins with, where the result is consecutive
+    /// elements of the operand and not empty.
+    std::optional<int64_t> getFirstOfRun();
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -229,6 +234,30 @@ def NN_GatherNDOp : NN_PureOp<"gather_nd"> {
   let assemblyFormat = [{
     $data `[` $indices `]` `batch_dims` $batch_dims attr-dict
     `:` type($data) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_UnpackOp : NN_PureOp<"unpack"> {
+  let summary = "The small integers that lie in bytes, several to each";
+  let description = [{
+    With p = 8 / `bits`, element i of the last dimension is number i mod p of byte i / p, where number 0
+    has the lowest bits; `signed` says whether its highest bit is a sign. Weights of few bits stay so
+    in files and memory, and are unpacked where kernels read them.
+
+    ```mlir
+    %1 = nn.unpack %0 bits 4 : tensor<768x384xi8> -> tensor<768x768xi8>
+    ```
+
+    **Constraints**
+    - C1: `bits` is 1, 2 or 4.
+    - C2: operand and result hold i8, and have one shape but that the result's last dimension is p times
+      the operand's.
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$bits, UnitAttr:$is_signed);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `bits` $bits (`signed` $is_signed^)? attr-dict `:` type($operand) `->` type($result)
   }];
   let hasVerifier = 1;
 }

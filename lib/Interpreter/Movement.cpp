@@ -135,6 +135,18 @@ FailureOr<TensorValue> gatherND(GatherNDOp op, ArrayRef<TensorValue> operands, s
   });
 }
 
+TensorValue unpack(UnpackOp op, const TensorValue &operand) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto bits = static_cast<unsigned>(op.getBits()), perByte = 8 / bits;
+  ArrayRef<uint8_t> bytes = operand.get<uint8_t>();
+  std::vector<int64_t> values(type.getNumElements());
+  for (auto [i, value] : llvm::enumerate(values)) {
+    uint64_t number = (bytes[i / perByte] >> (i % perByte * bits)) & llvm::maskTrailingOnes<uint64_t>(bits);
+    value = op.getIsSigned() ? llvm::SignExtend64(number, bits) : static_cast<int64_t>(number);
+  }
+  return storeIntegers(type, values);
+}
+
 TensorValue iota(IotaOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   std::vector<int64_t> values;
@@ -169,6 +181,7 @@ FailureOr<TensorValue> spillway::evaluateMovement(Operation *op, ArrayRef<Tensor
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
       .Case([&](ReshapeOp) { return operands[0].as(type); })
+      .Case([&](UnpackOp unpacked) { return unpack(unpacked, operands[0]); })
       .Case([&](BroadcastOp broadcast) {
         ArrayRef<int64_t> dims = broadcast.getDims(), shape = operands[0].getShape();
         return pull(operands[0], type, [&](ArrayRef<int64_t> index, auto at) {

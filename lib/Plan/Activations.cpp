@@ -24,10 +24,26 @@ StringRef spillway::plan::nameOf(Location location) {
   return {};
 }
 
+/// What a value is another view of; null where it is none.
+static Value viewedBy(Value value) {
+  if (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
+    return reshape.getOperand();
+  auto slice = value.getDefiningOp<nn::SliceOp>();
+  return slice && slice.getFirstOfRun() ? slice.getOperand() : Value();
+}
+
 Value spillway::plan::sourceOf(Value value) {
-  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
-    value = reshape.getOperand();
+  while (Value viewed = viewedBy(value))
+    value = viewed;
   return value;
+}
+
+uint64_t spillway::plan::offsetInSource(Value value) {
+  int64_t offset = 0;
+  for (; Value viewed = viewedBy(value); value = viewed)
+    if (auto slice = value.getDefiningOp<nn::SliceOp>())
+      offset += *slice.getFirstOfRun() * nn::elementBytes(slice.getType().getElementType());
+  return static_cast<uint64_t>(offset);
 }
 
 uint64_t spillway::plan::lookupPieceBytes(zero::StateOp state) {
@@ -100,6 +116,9 @@ private:
             if (failed(touch(op, value, moment_)))
               return failure();
           return success();
+        })
+        .Case([&](nn::SliceOp slice) {
+          return slice.getFirstOfRun() ? success() : slice.emitOpError("is not in kernel form");
         })
         .Case<nn::ReshapeOp, zero::UseOp, zero::FetchOp, zero::MoveOp, zero::GatherOp,
               zero::ViewOp, zero::ReleaseOp>([](auto) { return success(); })

@@ -13,9 +13,6 @@ using namespace spillway;
 
 namespace {
 
-/// Work that wants a state's panels along each of its two dimensions.
-using Votes = std::array<double, 2>;
-
 /// Whether every use of a weight is as a filter whose kernel reads panels.
 bool isPanelFilter(zero::UseOp use) {
   return llvm::all_of(use->getUses(), [](OpOperand &operand) {
@@ -24,30 +21,97 @@ bool isPanelFilter(zero::UseOp use) {
   });
 }
 
+/// What reads a state.
+struct Readers {
+  /// Work that wants its panels along each of its two dimensions, and what the first such wants.
+  std::array<double, 2> work = {0, 0};
+  std::optional<int64_t> first;
+  bool looksUpRows = false, onlyFilters = true;
+
+  void add(nn::MatmulOp matmul) {
+    int64_t dim = matmul.getTransposeRhs() ? 0 : 1;
+    work[dim] += matmul.getFlops();
+    first = first.value_or(dim);
+  }
+
+  std::optional<int64_t> panelDim(RankedTensorType type) const {
+    if (type.getNumElements() == 0)
+      return std::nullopt;
+    if (type.getRank() > 2)
+      return onlyFilters && !looksUpRows ? std::optional<int64_t>(0) : std::nullopt;
+    if (!first)
+      return std::nullopt;
+    // Rows are read where they lie only in panels along them. At equal work the first reader
+    // decides: that of the forward half.
+    if (looksUpRows)
+      return 0;
+    return work[0] == work[1] ? *first : work[1] > work[0];
+  }
+};
+
+/// The one matrix that all uses of a state are reshaped to, where a product reads it; else null.
+RankedTensorType matrixOf(ArrayRef<Operation *> users) {
+  RankedTensorType matrix;
+  bool isFactor = false;
+  for (Operation *user : users) {
+    if (!isa<zero::UseOp>(user))
+      return {};
+    for (Operation *reader : user->getUsers()) {
+      auto reshape = dyn_cast<nn::ReshapeOp>(reader);
+      if (!reshape || reshape.getType().getRank() != 2 || (matrix && matrix != reshape.getType()))
+        return {};
+      matrix = reshape.getType();
+      isFactor |= llvm::any_of(reshape->getUsers(), [&](Operation *product) {
+        auto matmul = dyn_cast<nn::MatmulOp>(product);
+        return matmul && matmul.getRhs() == reshape.getResult();
+      });
+    }
+  }
+  return isFactor ? matrix : RankedTensorType();
+}
+
+/// A weight that is read as one matrix alone becomes that matrix, so that products can have it in panels.
+void adoptMatrix(zero::StateOp state, ArrayRef<Operation *> users) {
+  RankedTensorType matrix = matrixOf(users);
+  if (!matrix)
+    return;
+  state.setType(matrix);
+  if (auto elements = dyn_cast<DenseElementsAttr>(state.getSource()))
+    state.setSourceAttr(elements.reshape(matrix));
+  for (Operation *user : users) {
+    user->getResult(0).setType(matrix);
+    for (Operation *reader : llvm::make_early_inc_range(user->getUsers())) {
+      reader->getResult(0).replaceAllUsesWith(user->getResult(0));
+      reader->erase();
+    }
+  }
+}
+
 struct AssignLayouts : public spillway::impl::NNAssignLayoutsPassBase<AssignLayouts> {
   void runOnOperation() override {
-    llvm::DenseMap<StringAttr, Votes> votes;
+    llvm::DenseMap<StringAttr, SmallVector<Operation *>> users;
+    getOperation().walk([&](Operation *op) {
+      if (isa<zero::UseOp, zero::LookupOp, zero::UpdateOp>(op))
+        users[op->getAttrOfType<FlatSymbolRefAttr>("state").getAttr()].push_back(op);
+    });
+    for (auto state : getOperation().getOps<zero::StateOp>())
+      adoptMatrix(state, users.lookup(state.getSymNameAttr()));
+    llvm::DenseMap<StringAttr, Readers> readers;
     getOperation().walk([&](nn::MatmulOp matmul) {
       auto use = matmul.getRhs().getDefiningOp<zero::UseOp>();
       if (use && matmul.getRhs().getType().getRank() == 2)
-        votes[use.getStateAttr().getAttr()][matmul.getTransposeRhs() ? 0 : 1] += matmul.getFlops();
+        readers[use.getStateAttr().getAttr()].add(matmul);
     });
-    llvm::DenseMap<StringAttr, bool> filters;
     getOperation().walk([&](zero::UseOp use) {
-      auto [known, isNew] = filters.try_emplace(use.getStateAttr().getAttr(), true);
-      known->second &= isPanelFilter(use);
+      readers[use.getStateAttr().getAttr()].onlyFilters &= isPanelFilter(use);
     });
-    getOperation().walk([&](zero::LookupOp lookup) { filters[lookup.getStateAttr().getAttr()] = false; });
-    for (auto state : getOperation().getOps<zero::StateOp>()) {
-      if (filters.lookup(state.getSymNameAttr()) && state.getTensorType().getRank() > 2 &&
-          state.getTensorType().getNumElements() > 0)
-        state.setLayoutAttr(nn::PanelsAttr::get(&getContext(), 0));
-      auto vote = votes.find(state.getSymNameAttr());
-      if (vote == votes.end() || state.getTensorType().getNumElements() == 0)
-        continue;
-      int64_t dim = vote->second[1] >= vote->second[0] ? 1 : 0;
-      state.setLayoutAttr(nn::PanelsAttr::get(&getContext(), dim));
-    }
+    getOperation().walk([&](zero::LookupOp lookup) {
+      readers[lookup.getStateAttr().getAttr()].looksUpRows = true;
+    });
+    for (auto state : getOperation().getOps<zero::StateOp>())
+      if (auto found = readers.find(state.getSymNameAttr()); found != readers.end())
+        if (std::optional<int64_t> dim = found->second.panelDim(state.getTensorType()))
+          state.setLayoutAttr(nn::PanelsAttr::get(&getContext(), *dim));
   }
 };
 

@@ -4,6 +4,7 @@
 #include "spillway/Conversion/NNToVector/ConvPlan.h"
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/KernelSpace.h"
+#include "spillway/Plan/Activations.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -21,6 +22,9 @@ namespace {
 /// Pulling an element again costs this much at most (in flops) before it is
 /// cheaper to store it and load it again.
 constexpr double cheapFlops = 8;
+
+/// Of the arguments of kernels.
+constexpr int64_t viewAlignment = 8;
 
 bool isAnchor(Operation *op) { return isa<nn::AnchorOpInterface>(op); }
 
@@ -69,7 +73,7 @@ public:
 
 private:
   void place(Operation *op) {
-    if (isSource(op) || isRepeatable(op) || op->use_empty())
+    if (isSource(op) || isRepeatable(op) || op->use_empty() || staysView(op))
       return;
     if (Group *group = groupOfAllUsers(op); group && canJoin(op, *group)) {
       join(op, *group);
@@ -87,6 +91,40 @@ private:
     return isa<nn::BroadcastOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
              return groupOf.contains(user) && !readsMemory(user);
            });
+  }
+
+  /// A run of elements of what several kernels read in parts, or of an argument: a place in it, as a
+  /// reshape is. Kernels that read one part each, at one step of a sequence, are then equal.
+  bool staysView(Operation *op) const {
+    auto slice = dyn_cast<nn::SliceOp>(op);
+    std::optional<int64_t> first = slice ? slice.getFirstOfRun() : std::nullopt;
+    if (!first || *first * nn::elementBytes(slice.getType().getElementType()) % viewAlignment != 0)
+      return false;
+    Value source = plan::sourceOf(slice.getOperand());
+    Operation *definition = source.getDefiningOp();
+    if (definition && (isa<zero::UseOp, arith::ConstantOp>(definition) || isRepeatable(definition)))
+      return false;
+    SmallVector<Value> views{source};
+    Group *common = nullptr;
+    bool isShared = !definition;
+    while (!views.empty())
+      for (Operation *user : views.pop_back_val().getUsers()) {
+        if (isa<nn::ReshapeOp, nn::SliceOp>(user)) {
+          views.push_back(user->getResult(0));
+          continue;
+        }
+        Group *group = groupOf.lookup(user);
+        isShared |= !group || (common && common != group);
+        common = group;
+      }
+    return isShared && !isReturned(slice.getResult());
+  }
+
+  static bool isReturned(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return user->hasTrait<OpTrait::IsTerminator>() ||
+             (isa<nn::ReshapeOp, nn::SliceOp>(user) && isReturned(user->getResult(0)));
+    });
   }
 
   void join(Operation *op, Group &group) {
@@ -120,6 +158,9 @@ private:
 
   /// Whether `user` may ask for elements of `op` one by one.
   static bool canPull(Operation *op, Operation *user) {
+    if (auto matmul = dyn_cast<nn::MatmulOp>(user))
+      return op->getResult(0) == matmul.getRhs() && op->getResult(0) != matmul.getLhs() &&
+             isUnpackedWeight(op);
     if (readsMemory(user))
       return false;
     double flops = 0;
@@ -128,6 +169,37 @@ private:
     bool repeats =
         isAnchor(user) || elements(user->getResult(0)) > elements(op->getResult(0));
     return flops <= cheapFlops || !repeats;
+  }
+
+  /// Whether `op` computes a weight's numbers from half as many bytes or less, cheaply: a product
+  /// then reads these bytes, and the numbers are never stored.
+  static bool isUnpackedWeight(Operation *op) {
+    constexpr size_t maxOperations = 32;
+    llvm::SmallSetVector<Operation *, 16> chain;
+    chain.insert(op);
+    llvm::SmallDenseSet<Value> leaves;
+    bool readsWeight = false;
+    for (size_t i = 0; i < chain.size(); ++i) {
+      double flops = 0;
+      if (auto cost = dyn_cast<nn::CostOpInterface>(chain[i]))
+        flops = cost.getFlops() / std::max(1.0, elements(chain[i]->getResult(0)));
+      if (isAnchor(chain[i]) || flops > cheapFlops || chain.size() > maxOperations)
+        return false;
+      for (Value operand : chain[i]->getOperands()) {
+        Operation *definition = operand.getDefiningOp();
+        if (definition && !isSource(definition)) {
+          chain.insert(definition);
+          continue;
+        }
+        leaves.insert(operand);
+        readsWeight |= isa_and_present<zero::UseOp>(definition);
+      }
+    }
+    int64_t bytes = 0;
+    for (Value leaf : leaves)
+      bytes += nn::tensorBytes(cast<RankedTensorType>(leaf.getType()));
+    return readsWeight &&
+           2 * bytes <= nn::tensorBytes(cast<RankedTensorType>(op->getResult(0).getType()));
   }
 
   /// A reshape is free between kernels; inside one it costs index arithmetic, which
@@ -302,7 +374,7 @@ void copyReturned(Block &block) {
 LogicalResult verifyKernelForm(func::FuncOp function) {
   bool valid = true;
   for (Operation &op : function.getBody().front().without_terminator())
-    if (!isa<nn::CallOp, nn::ReshapeOp, zero::UseOp, zero::LookupOp, arith::ConstantOp>(op)) {
+    if (!isa<nn::CallOp, nn::ReshapeOp, nn::SliceOp, zero::UseOp, zero::LookupOp, arith::ConstantOp>(op)) {
       emitError(op.getLoc()) << "'" << op.getName() << "' is left outside of every kernel";
       valid = false;
     }

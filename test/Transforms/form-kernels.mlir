@@ -200,3 +200,66 @@ func.func @pool(%x: tensor<1x4x9x9xf32>) -> tensor<1x4x5x5xf32> {
   %2 = nn.reduce <max> %1 dims [2, 3] : tensor<1x4x3x3x5x5xf32> -> tensor<1x4x5x5xf32>
   return %2 : tensor<1x4x5x5xf32>
 }
+
+// -----
+
+// A weight of small integers is read as it is by the product, which unpacks it.
+zero.state @q "q" : tensor<8x16xi8> role(<parameter>) source(#zero.splat<1 : i8>)
+zero.state @s "s" : tensor<8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @unpacked
+// CHECK: %[[Q:.+]] = zero.use @q
+// CHECK: %[[S:.+]] = zero.use @s
+// CHECK: %[[Y:.+]] = nn.call @[[GEMM:nn_gemm[_0-9]*]](%[[Q]], %[[S]], %arg0)
+// CHECK-NEXT: return %[[Y]]
+// CHECK: nn.kernel @[[GEMM]]
+// CHECK: nn.unpack
+// CHECK: nn.matmul
+func.func @unpacked(%x: tensor<4x32xf32>) -> tensor<4x8xf32> {
+  %q = zero.use @q : tensor<8x16xi8>
+  %s = zero.use @s : tensor<8xf32>
+  %0 = nn.unpack %q bits 4 signed : tensor<8x16xi8> -> tensor<8x32xi8>
+  %1 = arith.sitofp %0 : tensor<8x32xi8> to tensor<8x32xf32>
+  %2 = nn.broadcast %s dims [0] : tensor<8xf32> -> tensor<8x32xf32>
+  %3 = arith.mulf %1, %2 : tensor<8x32xf32>
+  %4 = nn.matmul %x, %3 transpose : tensor<4x32xf32>, tensor<8x32xf32> -> tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}
+
+// -----
+
+// Activations are computed once, and so is a weight that takes as many bytes before its operation.
+zero.state @w "w" : tensor<32x8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @computed
+// CHECK-COUNT-4: nn.call
+func.func @computed(%x: tensor<4x32xf32>, %q: tensor<32x8xi8>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %w = zero.use @w : tensor<32x8xf32>
+  %0 = arith.negf %w : tensor<32x8xf32>
+  %1 = nn.matmul %x, %0 : tensor<4x32xf32>, tensor<32x8xf32> -> tensor<4x8xf32>
+  %2 = arith.sitofp %q : tensor<32x8xi8> to tensor<32x8xf32>
+  %3 = nn.matmul %x, %2 : tensor<4x32xf32>, tensor<32x8xf32> -> tensor<4x8xf32>
+  return %1, %3 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// Steps that read their own part of a sequence are calls of one kernel: the parts are places in it.
+// CHECK-LABEL: func @steps
+// CHECK-DAG: %[[A:.+]] = nn.slice %arg0 offsets [0, 0]
+// CHECK-DAG: %[[B:.+]] = nn.slice %arg0 offsets [1, 0]
+// CHECK-DAG: %[[C:.+]] = nn.slice %arg0 offsets [2, 0]
+// CHECK: nn.call @[[STEP:nn_row[_0-9]*]](%{{.*}}, %[[A]])
+// CHECK: nn.call @[[STEP]](%{{.*}}, %[[B]])
+// CHECK: nn.call @[[STEP]](%{{.*}}, %[[C]])
+func.func @steps(%x: tensor<3x4xf32>, %h: tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %a = nn.slice %x offsets [0, 0] strides [1, 1] : tensor<3x4xf32> -> tensor<1x4xf32>
+  %b = nn.slice %x offsets [1, 0] strides [1, 1] : tensor<3x4xf32> -> tensor<1x4xf32>
+  %c = nn.slice %x offsets [2, 0] strides [1, 1] : tensor<3x4xf32> -> tensor<1x4xf32>
+  %0 = nn.softmax %h dim 1 : tensor<1x4xf32>
+  %1 = arith.addf %0, %a : tensor<1x4xf32>
+  %2 = nn.softmax %1 dim 1 : tensor<1x4xf32>
+  %3 = arith.addf %2, %b : tensor<1x4xf32>
+  %4 = nn.softmax %3 dim 1 : tensor<1x4xf32>
+  %5 = arith.addf %4, %c : tensor<1x4xf32>
+  %6 = nn.softmax %5 dim 1 : tensor<1x4xf32>
+  return %6 : tensor<1x4xf32>
+}

@@ -1,5 +1,5 @@
 // REQUIRES: spillway-opt
-// RUN: spillway-opt %s -nn-assign-layouts | FileCheck %s
+// RUN: spillway-opt %s -split-input-file -nn-assign-layouts | FileCheck %s
 
 // A transposed weight has its panels along its first dimension; where matmuls disagree, the larger one decides;
 // what no matmul reads stays in rows.
@@ -41,4 +41,31 @@ func.func @convs(%x: tensor<1x4x9xf32>) -> (tensor<1x8x7xf32>, tensor<1x8x7xf32>
   %3 = nn.conv %x, %r strides [1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<8x4x3xf32> -> tensor<1x8x7xf32>
   %4 = arith.negf %r : tensor<8x4x3xf32>
   return %0, %1, %2, %3, %4 : tensor<1x8x7xf32>, tensor<1x8x7xf32>, tensor<1x4x7xf32>, tensor<1x8x7xf32>, tensor<8x4x3xf32>
+}
+
+// -----
+
+// A weight that is read as one matrix alone is that matrix; one that is read in two shapes stays as it is, and so
+// does what no product reads.
+// CHECK: zero.state @planes "p" : tensor<8x4xf32> {{.*}} layout(<0>) source(dense<2.000000e+00> : tensor<8x4xf32>)
+zero.state @planes "p" : tensor<1x8x4xf32> role(<parameter>) source(dense<2.0> : tensor<1x8x4xf32>)
+// CHECK: zero.state @two "t" : tensor<1x4x8xf32> role(<parameter>) source
+zero.state @two "t" : tensor<1x4x8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK: zero.state @row "r" : tensor<8xf32> role(<parameter>) source
+zero.state @row "r" : tensor<8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func.func @reshaped
+// CHECK: %[[P:.*]] = zero.use @planes : tensor<8x4xf32>
+// CHECK: nn.matmul %arg0, %[[P]] transpose
+func.func @reshaped(%x: tensor<2x4xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>, tensor<1x4x8xf32>, tensor<1x8xf32>) {
+  %p = zero.use @planes : tensor<1x8x4xf32>
+  %matrix = nn.reshape %p : tensor<1x8x4xf32> -> tensor<8x4xf32>
+  %0 = nn.matmul %x, %matrix transpose : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+  %t = zero.use @two : tensor<1x4x8xf32>
+  %other = nn.reshape %t : tensor<1x4x8xf32> -> tensor<4x8xf32>
+  %1 = nn.matmul %x, %other : tensor<2x4xf32>, tensor<4x8xf32> -> tensor<2x8xf32>
+  %2 = arith.negf %t : tensor<1x4x8xf32>
+  %r = zero.use @row : tensor<8xf32>
+  %wide = nn.reshape %r : tensor<8xf32> -> tensor<1x8xf32>
+  %3 = arith.negf %wide : tensor<1x8xf32>
+  return %0, %1, %2, %3 : tensor<2x8xf32>, tensor<2x8xf32>, tensor<1x4x8xf32>, tensor<1x8xf32>
 }

@@ -14,8 +14,11 @@ namespace spillway::plan {
 /// The name that a location gives, empty where it gives none.
 llvm::StringRef nameOf(mlir::Location location);
 
-/// The value that names the same bytes, through reshapes.
+/// The value that names the same bytes, or more around them: through reshapes, and through slices
+/// that are runs of elements.
 mlir::Value sourceOf(mlir::Value value);
+/// Where a value's bytes begin in those of its source.
+uint64_t offsetInSource(mlir::Value value);
 
 /// Arguments, results, scratch and look-up staging of a function in kernel form,
 /// unscheduled or scheduled. Moments are the calls and look-ups in order.

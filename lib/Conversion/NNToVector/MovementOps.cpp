@@ -333,6 +333,86 @@ struct PadElements : Movement<PadElements, nn::PadOp> {
   }
 };
 
+struct UnpackElements : Movement<UnpackElements, nn::UnpackOp> {
+  static Value pull(nn::UnpackOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    int64_t bits = op.getBits(), perByte = 8 / bits;
+    ImplicitLocOpBuilder &b = emitter.builder();
+    IndexMath &math = emitter.indices();
+    LaneIndex last = math.resolve(index.back());
+    Value bytes, shifts;
+    if (isInMemory(op.getOperand()) && isRunOfBytes(emitter, index.drop_back(), last, perByte)) {
+      bytes = pullRun(op, emitter, index, last, perByte);
+      SmallVector<int8_t> each;
+      for (int64_t lane = 0; lane < emitter.lanes(); ++lane)
+        each.push_back(static_cast<int8_t>(lane % perByte * bits));
+      shifts = arith::ConstantOp::create(
+          b, DenseElementsAttr::get(VectorType::get({emitter.lanes()}, b.getI8Type()),
+                                    ArrayRef<int8_t>(each)));
+    } else {
+      ElementIndex operand(index.drop_back());
+      operand.push_back(math.divide(last, perByte));
+      bytes = emitter.pull(op.getOperand(), operand);
+      Value number = math.positions(math.remainder(last, perByte));
+      Value scaled = arith::MulIOp::create(b, number, indexLike(emitter, number, bits));
+      auto vector = dyn_cast<VectorType>(scaled.getType());
+      Type byte = vector ? Type(vector.clone(b.getI8Type())) : b.getI8Type();
+      shifts = arith::IndexCastOp::create(b, byte, scaled);
+      if (isa<VectorType>(bytes.getType()) || vector) {
+        bytes = emitter.spread(bytes);
+        shifts = emitter.spread(shifts);
+      }
+    }
+    Value number = arith::ShRUIOp::create(b, bytes, shifts);
+    if (!op.getIsSigned())
+      return arith::AndIOp::create(b, number, byteLike(emitter, number, (1 << bits) - 1));
+    Value unused = byteLike(emitter, number, 8 - bits);
+    return arith::ShRSIOp::create(b, arith::ShLIOp::create(b, number, unused), unused);
+  }
+
+private:
+  static Value byteLike(ElementEmitter &emitter, Value like, int64_t value) {
+    ImplicitLocOpBuilder &b = emitter.builder();
+    TypedAttr attribute = b.getI8IntegerAttr(static_cast<int8_t>(value));
+    if (auto vector = dyn_cast<VectorType>(like.getType()))
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    return arith::ConstantOp::create(b, attribute);
+  }
+
+  /// Whether bytes are an argument of the kernel, perhaps under another shape.
+  static bool isInMemory(Value bytes) {
+    while (auto reshape = bytes.getDefiningOp<nn::ReshapeOp>())
+      bytes = reshape.getOperand();
+    return isa<BlockArgument>(bytes);
+  }
+
+  /// Whether the lanes are the numbers of whole bytes, one after the other.
+  static bool isRunOfBytes(ElementEmitter &emitter, ArrayRef<LaneIndex> leading,
+                           const LaneIndex &last, int64_t perByte) {
+    IndexMath &math = emitter.indices();
+    int64_t divisor = last.base.value ? math.facts(last.base).divisor : last.base.constant;
+    return emitter.lanes() > perByte && emitter.lanes() % perByte == 0 && !last.offsets &&
+           last.stride == 1 && divisor % perByte == 0 && math.isUniform(leading);
+  }
+
+  /// Loads each byte once, and repeats it for its numbers.
+  static Value pullRun(nn::UnpackOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index,
+                       const LaneIndex &last, int64_t perByte) {
+    int64_t lanes = emitter.lanes();
+    ElementEmitter narrow(emitter.kernel(), lanes / perByte,
+                          llvm::divideCeil(emitter.indices().active(), perByte));
+    LaneIndex first = last;
+    first.stride = 0;
+    ElementIndex operand(index.drop_back());
+    operand.push_back(emitter.indices().divide(first, perByte));
+    operand.back().stride = 1;
+    Value bytes = narrow.spread(narrow.pull(op.getOperand(), operand));
+    SmallVector<int64_t> repeated;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      repeated.push_back(lane / perByte);
+    return vector::ShuffleOp::create(emitter.builder(), bytes, bytes, repeated);
+  }
+};
+
 struct IotaElements : Movement<IotaElements, nn::IotaOp> {
   static Value pull(nn::IotaOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
     ImplicitLocOpBuilder &b = emitter.builder();
@@ -399,6 +479,7 @@ void kernels::registerElementModels(DialectRegistry &registry) {
     nn::WindowsOp::attachInterface<WindowsElements>(*context);
     nn::ConcatOp::attachInterface<ConcatElements>(*context);
     nn::PadOp::attachInterface<PadElements>(*context);
+    nn::UnpackOp::attachInterface<UnpackElements>(*context);
     nn::IotaOp::attachInterface<IotaElements>(*context);
     nn::GatherOp::attachInterface<GatherElements>(*context);
     nn::GatherElementsOp::attachInterface<GatherElementsElements>(*context);

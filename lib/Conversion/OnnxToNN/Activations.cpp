@@ -1,5 +1,6 @@
 // Activation functions. f16 and bf16 are computed in f32 and rounded once.
 
+#include "lib/Conversion/OnnxToNN/Activations.h"
 #include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -29,12 +30,6 @@ Tensor whereAboveZero(Emitter &emit, Tensor x, Tensor a, Tensor b) {
 
 Tensor expMinusOne(Emitter &emit, Tensor x) { return emit.unary<math::ExpM1Op>(x); }
 
-/// log(1 + exp(x)) without overflow.
-Tensor softplus(Emitter &emit, Tensor x) {
-  Tensor tail = emit.unary<math::Log1pOp>(emit.unary<math::ExpOp>(emit.neg(emit.abs(x))));
-  return emit.add(emit.max(x, emit.like(x, 0)), tail);
-}
-
 Tensor geluErf(Emitter &emit, Tensor x) {
   Tensor erf = emit.unary<math::ErfOp>(scaled(emit, x, std::numbers::sqrt2 / 2));
   return emit.mul(scaled(emit, x, 0.5), emit.add(emit.like(x, 1), erf));
@@ -48,11 +43,6 @@ Tensor geluTanh(Emitter &emit, Tensor x) {
   return emit.mul(scaled(emit, x, 0.5), emit.add(emit.like(x, 1), tanh));
 }
 
-Tensor hardSigmoid(Emitter &emit, Tensor x, double alpha, double beta) {
-  Tensor line = emit.add(scaled(emit, x, alpha), emit.like(x, beta));
-  return emit.max(emit.like(x, 0), emit.min(emit.like(x, 1), line));
-}
-
 LogicalResult convertGelu(Node &node) {
   StringRef kind = node.attr("approximate", StringRef("none"));
   if (kind == "none")
@@ -60,6 +50,28 @@ LogicalResult convertGelu(Node &node) {
   if (kind == "tanh")
     return convertActivation(node, geluTanh);
   return node.error() << "unknown approximation '" << kind << "'; there are 'none' and 'tanh'";
+}
+
+/// The input with a row added to it, where there is one.
+FailureOr<Tensor> withBias(Node &node) {
+  Tensor x = node.in(0);
+  auto bias = node.optional(1);
+  if (!bias)
+    return x;
+  if (failed(node.sameTypes({0, 1})))
+    return failure();
+  if (x.rank() < 1 || Shape(bias->shape()) != Shape{x.shape().back()})
+    return node.error() << "bias " << bias->tensorType() << " does not fit the rows of "
+                        << x.tensorType();
+  return node.emit.add(x, node.emit.broadcast(*bias, x.shape()));
+}
+
+template <Tensor gelu(Emitter &, Tensor)> LogicalResult convertBiasGelu(Node &node) {
+  auto x = withBias(node);
+  if (failed(x))
+    return failure();
+  return node.result(
+      node.emit.inComputeType(*x, [&](Tensor wide) { return gelu(node.emit, wide); }));
 }
 
 LogicalResult convertRelu(Node &node) {
@@ -71,7 +83,7 @@ LogicalResult convertSigmoid(Node &node) { return node.result(node.emit.sigmoid(
 LogicalResult convertLeakyRelu(Node &node) {
   double alpha = node.attr("alpha", 0.01);
   return convertActivation(node, [=](Emitter &emit, Tensor x) {
-    return emit.select(emit.compare(Order::less, x, emit.like(x, 0)), scaled(emit, x, alpha), x);
+    return leakyRelu(emit, x, alpha);
   });
 }
 
@@ -96,7 +108,7 @@ LogicalResult convertPRelu(Node &node) {
 LogicalResult convertElu(Node &node) {
   double alpha = node.attr("alpha", 1.0);
   return convertActivation(node, [=](Emitter &emit, Tensor x) {
-    return whereAboveZero(emit, x, x, scaled(emit, expMinusOne(emit, x), alpha));
+    return elu(emit, x, alpha);
   });
 }
 
@@ -122,9 +134,7 @@ LogicalResult convertSelu(Node &node) {
 LogicalResult convertSoftplus(Node &node) { return convertActivation(node, softplus); }
 
 LogicalResult convertSoftsign(Node &node) {
-  return convertActivation(node, [](Emitter &emit, Tensor x) {
-    return emit.div(x, emit.add(emit.like(x, 1), emit.abs(x)));
-  });
+  return convertActivation(node, softsign);
 }
 
 LogicalResult convertMish(Node &node) {
@@ -133,11 +143,19 @@ LogicalResult convertMish(Node &node) {
   });
 }
 
-LogicalResult convertSwish(Node &node) {
-  double alpha = node.attr("alpha", 1.0);
+/// x * sigmoid(alpha * x).
+LogicalResult convertScaledSwish(Node &node, double alpha) {
   return convertActivation(node, [=](Emitter &emit, Tensor x) {
     return emit.mul(x, emit.sigmoid(alpha == 1 ? x : scaled(emit, x, alpha)));
   });
+}
+
+LogicalResult convertSwish(Node &node) {
+  return convertScaledSwish(node, node.attr("alpha", 1.0));
+}
+
+LogicalResult convertQuickGelu(Node &node) {
+  return convertScaledSwish(node, node.attr("alpha", 1.702));
 }
 
 LogicalResult convertHardSigmoid(Node &node) {
@@ -155,7 +173,7 @@ LogicalResult convertHardSwish(Node &node) {
 LogicalResult convertThresholdedRelu(Node &node) {
   double alpha = node.attr("alpha", 1.0);
   return convertActivation(node, [=](Emitter &emit, Tensor x) {
-    return emit.select(emit.compare(Order::greater, x, emit.like(x, alpha)), x, emit.like(x, 0));
+    return thresholdedRelu(emit, x, alpha);
   });
 }
 
@@ -199,6 +217,32 @@ LogicalResult convertClip(Node &node) {
 
 } // namespace
 
+Tensor spillway::softplus(Emitter &emit, Tensor x) {
+  Tensor tail = emit.unary<math::Log1pOp>(emit.unary<math::ExpOp>(emit.neg(emit.abs(x))));
+  return emit.add(emit.max(x, emit.like(x, 0)), tail);
+}
+
+Tensor spillway::softsign(Emitter &emit, Tensor x) {
+  return emit.div(x, emit.add(emit.like(x, 1), emit.abs(x)));
+}
+
+Tensor spillway::hardSigmoid(Emitter &emit, Tensor x, double alpha, double beta) {
+  Tensor line = emit.add(scaled(emit, x, alpha), emit.like(x, beta));
+  return emit.max(emit.like(x, 0), emit.min(emit.like(x, 1), line));
+}
+
+Tensor spillway::leakyRelu(Emitter &emit, Tensor x, double alpha) {
+  return emit.select(emit.compare(Order::less, x, emit.like(x, 0)), scaled(emit, x, alpha), x);
+}
+
+Tensor spillway::elu(Emitter &emit, Tensor x, double alpha) {
+  return whereAboveZero(emit, x, x, scaled(emit, expMinusOne(emit, x), alpha));
+}
+
+Tensor spillway::thresholdedRelu(Emitter &emit, Tensor x, double alpha) {
+  return emit.select(emit.compare(Order::greater, x, emit.like(x, alpha)), x, emit.like(x, 0));
+}
+
 void spillway::addActivations(OperatorTable &table) {
   constexpr auto numeric = TypeClass::numeric, floats = TypeClass::floats;
   table.add({
@@ -220,5 +264,9 @@ void spillway::addActivations(OperatorTable &table) {
       {"Softsign", 1, convertSoftsign, 1, 1, 1, floats},
       {"Swish", 24, convertSwish, 1, 1, 1, floats},
       {"ThresholdedRelu", 10, convertThresholdedRelu, 1, 1, 1, floats},
+      {"BiasGelu", 1, convertBiasGelu<geluErf>, 2, 2, 1, floats, "", microsoft},
+      {"FastGelu", 1, convertBiasGelu<geluTanh>, 1, 2, 1, floats, "", microsoft},
+      {"Gelu", 1, convertBiasGelu<geluErf>, 1, 1, 1, floats, "", microsoft},
+      {"QuickGelu", 1, convertQuickGelu, 1, 1, 1, floats, "", microsoft},
   });
 }

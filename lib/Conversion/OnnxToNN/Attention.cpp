@@ -1,6 +1,6 @@
 // Attention and rotary position embedding.
 
-#include "spillway/Conversion/OnnxToNN/Node.h"
+#include "lib/Conversion/OnnxToNN/Heads.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -12,53 +12,6 @@ using namespace spillway;
 namespace {
 
 using Order = Emitter::Order;
-
-/// [batch, length, heads * size] as [batch, heads, length, size].
-Tensor splitHeads(Emitter &emit, Tensor x, int64_t heads) {
-  Tensor split = emit.reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads});
-  return emit.transpose(split, {0, 2, 1, 3});
-}
-
-Tensor mergeHeads(Emitter &emit, Tensor x) {
-  Tensor back = emit.transpose(x, {0, 2, 1, 3});
-  return emit.reshape(back, {x.size(0), x.size(2), x.size(1) * x.size(3)});
-}
-
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-/// What an Attention node computes. All tensors have rank 4.
-struct Heads {
-  /// query [b, h, m, d], key [b, hk, n, d], value [b, hk, n, e]; the cache comes first.
-  Tensor query, key, value;
-  /// Keys that lie before the first query.
-  int64_t past = 0;
-  /// What masks the scores: a boolean tensor (true keeps), and one to add. Each
-  /// broadcasts to [b, h, m, n].
-  std::optional<Tensor> keeps, bias;
-  bool isCausal = false;
-  double scale = 1, softcap = 0;
-
-  int64_t batch() const { return query.size(0); }
-  int64_t queries() const { return query.size(2); }
-  int64_t keys() const { return key.size(2); }
-};
-
-void keepOnly(Emitter &emit, Heads &heads, Tensor keeps) {
-  if (heads.keeps) {
-    Shape shape = *broadcastShapes(heads.keeps->shape(), keeps.shape());
-    keeps = emit.logicalAnd(emit.broadcast(*heads.keeps, shape), emit.broadcast(keeps, shape));
-  }
-  heads.keeps = keeps;
-}
-
-/// The position of each query (`dim` 2) or key (`dim` 3) among the keys.
-Tensor positions(Emitter &emit, const Heads &heads, int64_t dim, Shape shape) {
-  Tensor index = emit.iota(DataType::i64, shape, dim);
-  bool shifts = dim == 2 && heads.past != 0;
-  return shifts ? emit.add(index, emit.splatInt(DataType::i64, shape, heads.past)) : index;
-}
 
 LogicalResult readMask(Node &node, Heads &heads) {
   Tensor mask = node.in(3);
@@ -178,20 +131,6 @@ FailureOr<Heads> readHeads(Node &node) {
   return heads;
 }
 
-/// The two masks as the one that nn.attention takes.
-Value joinMasks(Emitter &emit, const Heads &heads) {
-  if (!heads.bias)
-    return heads.keeps ? heads.keeps->value : Value();
-  if (!heads.keeps)
-    return heads.bias->value;
-  Shape shape = *broadcastShapes(heads.keeps->shape(), heads.bias->shape());
-  Tensor bias = emit.broadcast(*heads.bias, shape);
-  return emit
-      .select(emit.broadcast(*heads.keeps, shape), bias,
-              emit.like(bias, -std::numeric_limits<double>::infinity()))
-      .value;
-}
-
 /// The scores as the node's fourth output asks for them: 0 as multiplied, 1 capped, 2
 /// masked, 3 after the softmax.
 Tensor scoresAt(Emitter &emit, const Heads &heads, int64_t mode) {
@@ -249,21 +188,11 @@ LogicalResult convertAttention(Node &node) {
   if (node.version() >= 25 && failed(readWindow(node, heads)))
     return failure();
 
-  DataType type = heads.query.type;
   node.set(1, heads.key);
   node.set(2, heads.value);
   if (node.wants(3))
     node.set(3, scoresAt(emit, heads, mode));
-  Tensor value = emit.cast(heads.value, type);
-  Shape shape{heads.batch(), heads.query.size(1), heads.queries(), value.size(3)};
-  Builder b(emit.context());
-  Tensor y{emit.create<nn::AttentionOp>(
-               emit.typeOf(type, shape), heads.query.value, heads.key.value, value.value,
-               joinMasks(emit, heads), b.getF32FloatAttr(static_cast<float>(heads.scale)),
-               b.getF32FloatAttr(static_cast<float>(heads.softcap)),
-               heads.isCausal ? b.getI64IntegerAttr(heads.past) : IntegerAttr(),
-               nn::MaskedRowAttr::get(emit.context(), nn::MaskedRow::zero)),
-           type};
+  Tensor y = attend(emit, heads);
   return node.result(node.in(0).rank() == 3 ? mergeHeads(emit, y) : y);
 }
 
@@ -318,30 +247,7 @@ LogicalResult convertRotaryEmbedding(Node &node) {
   if (failed(cosRows) || failed(sinRows))
     return failure();
 
-  Shape halfShape(x.shape());
-  halfShape[3] = half;
-  SmallVector<int64_t> dims{0, headsFirst ? 2 : 1, 3};
-  Tensor cos = emit.broadcastInDims(*cosRows, dims, halfShape);
-  Tensor sin = emit.broadcastInDims(*sinRows, dims, halfShape);
-  auto part = [&](int64_t begin, int64_t stride) {
-    return emit.slice(x, {0, 0, 0, begin}, halfShape, {1, 1, 1, stride});
-  };
-  Tensor a = interleaved ? part(0, 2) : part(0, 1);
-  Tensor b = interleaved ? part(1, 2) : part(half, 1);
-  Tensor real = emit.sub(emit.mul(cos, a), emit.mul(sin, b));
-  Tensor imaginary = emit.add(emit.mul(sin, a), emit.mul(cos, b));
-  Tensor rotated;
-  if (interleaved) {
-    Shape column(halfShape), whole(halfShape);
-    column.push_back(1);
-    whole[3] = rotary;
-    rotated = emit.reshape(
-        emit.concat({emit.reshape(real, column), emit.reshape(imaginary, column)}, 4), whole);
-  } else {
-    rotated = emit.concat({real, imaginary}, 3);
-  }
-  if (rotary < size)
-    rotated = emit.concat({rotated, emit.sliceDim(x, 3, rotary, size - rotary)}, 3);
+  Tensor rotated = rotate(emit, x, *cosRows, *sinRows, headsFirst ? 2 : 1, interleaved);
   return node.result(emit.reshape(rotated, node.in(0).shape()));
 }
 

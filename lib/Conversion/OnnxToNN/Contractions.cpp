@@ -1,6 +1,6 @@
 // Matrix products.
 
-#include "spillway/Conversion/OnnxToNN/Node.h"
+#include "lib/Conversion/OnnxToNN/Products.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -55,30 +55,61 @@ Tensor multiply(Emitter &emit, Factor lhs, Factor rhs, ArrayRef<int64_t> batch) 
           type};
 }
 
-LogicalResult convertMatMul(Node &node) {
-  if (failed(node.sameTypes({0, 1})))
-    return failure();
-  Tensor a = node.in(0), b = node.in(1);
-  if (a.rank() == 0 || b.rank() == 0)
-    return node.error() << "operands must have one dimension or more";
+/// numpy's product: vectors are a row on the left, a column on the right, and leave no dimension.
+FailureOr<Tensor> multiplyFactors(Node &node, Factor a, Factor b) {
   Emitter &emit = node.emit;
-  Factor lhs{a.rank() == 1 ? emit.reshape(a, {1, a.size(0)}) : a};
-  Factor rhs{b.rank() == 1 ? emit.reshape(b, {b.size(0), 1}) : b};
+  bool isRow = a.tensor.rank() == 1, isColumn = b.tensor.rank() == 1;
+  if (a.tensor.rank() == 0 || b.tensor.rank() == 0)
+    return node.error() << "operands must have one dimension or more";
+  Factor lhs = isRow ? Factor{emit.reshape(a.tensor, {1, a.tensor.size(0)})} : a;
+  Factor rhs = isColumn ? Factor{emit.reshape(b.tensor, {b.tensor.size(0), 1})} : b;
   auto batch = broadcastShapes(lhs.batch(), rhs.batch());
   if (lhs.columns() != rhs.rows() || !batch)
-    return node.error() << a.tensorType() << " and " << b.tensorType()
+    return node.error() << a.tensor.tensorType() << " and " << b.tensor.tensorType()
                         << " do not fit as factors";
   Tensor product = multiply(emit, lhs, rhs, *batch);
   Shape shape(*batch);
-  if (a.rank() > 1)
+  if (!isRow)
     shape.push_back(lhs.rows());
-  if (b.rank() > 1)
+  if (!isColumn)
     shape.push_back(rhs.columns());
-  return node.result(emit.reshape(product, shape));
+  return emit.reshape(product, shape);
+}
+
+LogicalResult convertMatMul(Node &node) {
+  if (failed(node.sameTypes({0, 1})))
+    return failure();
+  auto product = matmul(node, node.in(0), node.in(1));
+  return failed(product) ? failure() : node.result(*product);
 }
 
 Tensor scaleBy(Emitter &emit, Tensor x, double factor) {
   return factor == 1 ? x : emit.mul(x, emit.like(x, factor));
+}
+
+/// A factor whose first dimension may be moved behind the batches, and which is then read with its
+/// last two dimensions swapped. Vectors stay as they are.
+Factor fusedFactor(Node &node, Tensor x, StringRef movesFirst, StringRef swaps) {
+  bool moves = node.attr(movesFirst, int64_t{0}) != 0;
+  bool transposed = node.attr(swaps, int64_t{0}) != 0;
+  if (x.rank() < 2)
+    return Factor{x};
+  if (moves) {
+    SmallVector<int64_t> perm = allDims(x.rank());
+    std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+    x = node.emit.transpose(x, perm);
+  }
+  return Factor{x, transposed};
+}
+
+LogicalResult convertFusedMatMul(Node &node) {
+  double alpha = node.attr("alpha", 1.0);
+  if (failed(node.sameTypes({0, 1})))
+    return failure();
+  Factor lhs = fusedFactor(node, node.in(0), "transBatchA", "transA");
+  Factor rhs = fusedFactor(node, node.in(1), "transBatchB", "transB");
+  auto product = multiplyFactors(node, lhs, rhs);
+  return failed(product) ? failure() : node.result(scaleBy(node.emit, *product, alpha));
 }
 
 LogicalResult convertGemm(Node &node) {
@@ -109,11 +140,17 @@ LogicalResult convertGemm(Node &node) {
 
 } // namespace
 
+FailureOr<Tensor> spillway::matmul(Node &node, Tensor a, Tensor b) {
+  return multiplyFactors(node, Factor{a}, Factor{b});
+}
+
 void spillway::addContractions(OperatorTable &table) {
   constexpr auto numeric = TypeClass::numeric;
   table.add({
       {"Gemm", 1, convertGemm, 3, 3, 1, numeric},
       {"Gemm", 11, convertGemm, 2, 3, 1, numeric},
+      {"FusedMatMul", 1, convertFusedMatMul, 2, 2, 1, TypeClass::floats, "", microsoft},
+      {"TransposeMatMul", 1, convertFusedMatMul, 2, 2, 1, TypeClass::floats, "", microsoft},
       {"MatMul", 1, convertMatMul, 2, 2, 1, numeric},
   });
 }

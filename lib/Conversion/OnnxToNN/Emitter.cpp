@@ -141,6 +141,35 @@ Tensor Emitter::concat(ArrayRef<Tensor> inputs, int64_t dim) {
   return {create<nn::ConcatOp>(typeOf(type, shape), values, dim), type};
 }
 
+Tensor Emitter::join(ArrayRef<Tensor> inputs, int64_t dim) {
+  constexpr size_t atOnce = 8;
+  SmallVector<Tensor> level(inputs);
+  while (level.size() > 1) {
+    SmallVector<Tensor> next;
+    for (ArrayRef<Tensor> rest = level; !rest.empty();) {
+      size_t count = std::min(rest.size(), atOnce);
+      next.push_back(concat(rest.take_front(count), dim));
+      rest = rest.drop_front(count);
+    }
+    level = next;
+  }
+  return level.front();
+}
+
+Tensor Emitter::unpack(Tensor a, int64_t bits, bool isSigned, ArrayRef<int64_t> shape) {
+  Shape unpacked(a.shape());
+  unpacked.back() *= 8 / bits;
+  DataType type = isSigned ? DataType::i8 : DataType::u8;
+  Tensor all{create<nn::UnpackOp>(typeOf(type, unpacked), a.value, bits, isSigned), type,
+             static_cast<uint8_t>(bits)};
+  int64_t count = *elementCount(shape);
+  if (all.rank() == 1 && all.count() != count)
+    all = sliceDim(all, 0, 0, count);
+  all = reshape(all, shape);
+  all.bits = static_cast<uint8_t>(bits);
+  return all;
+}
+
 Tensor Emitter::iota(DataType type, ArrayRef<int64_t> shape, int64_t dim) {
   return {create<nn::IotaOp>(typeOf(type, shape), dim), type};
 }
@@ -163,7 +192,7 @@ Tensor Emitter::gather(Tensor data, Tensor indices, int64_t dim) {
 
 Tensor Emitter::cast(Tensor a, DataType type) {
   if (a.type == type)
-    return a;
+    return {a.value, type};
   auto to = typeOf(type, a.shape());
   auto from = a.tensorType();
   unsigned fromBits = from.getElementTypeBitWidth(), toBits = to.getElementTypeBitWidth();

@@ -162,19 +162,47 @@ FailureOr<NodeValue> ModelConverter::valueOf(Value value) {
   return NodeValue(*tensor);
 }
 
+/// Integers of two or four bits, which files hold several to a byte.
+static IntegerType packedElement(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer && (integer.getWidth() == 2 || integer.getWidth() == 4) ? integer : IntegerType();
+}
+
+/// The bytes of such a tensor: rows of them where no row ends inside of a byte, else all in one.
+static Shape packedShape(RankedTensorType type) {
+  int64_t perByte = 8 / type.getElementTypeBitWidth();
+  Shape shape(type.getShape());
+  if (shape.empty() || shape.back() % perByte != 0)
+    return {(type.getNumElements() + perByte - 1) / perByte};
+  shape.back() /= perByte;
+  return shape;
+}
+
 FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
   auto initializer = symbols.lookup<onnx::InitializerOp>(use.getInitializer());
   auto onnxType = cast<RankedTensorType>(initializer.getType());
+  if (IntegerType packed = packedElement(onnxType.getElementType())) {
+    auto bytes = RankedTensorType::get(packedShape(onnxType), packed);
+    auto tensor = stateValue(use, initializer, bytes, DataType::u8);
+    if (failed(tensor))
+      return failure();
+    return emit.unpack(*tensor, packed.getWidth(), !packed.isUnsigned(), onnxType.getShape());
+  }
   auto type = dataTypeOf(onnxType.getElementType());
   if (!type)
     return emitError(initializer.getLoc(), "tensor '")
            << initializer.getName() << "' has the element type " << onnxType.getElementType()
            << ", which is not supported";
-  int64_t count = onnxType.getNumElements();
+  return stateValue(use, initializer, onnxType, *type);
+}
+
+FailureOr<Tensor> ModelConverter::stateValue(onnx::UseOp use, onnx::InitializerOp initializer,
+                                             RankedTensorType stored, DataType type) {
+  int64_t count = stored.getNumElements();
   // Integers are mostly arithmetic on shapes, a few floats mostly parameters of a formula or scales of sizes.
   constexpr int64_t fewElements = 16;
-  bool reads = count <= fewElements || (!isFloat(*type) && count <= KnownValues::maxElements);
-  auto state = stateOf(initializer, *type);
+  bool reads = count <= fewElements || (!isFloat(type) && count <= KnownValues::maxElements);
+  auto state = stateOf(initializer, stored.getShape(), type);
   if (failed(state))
     return failure();
   auto nnType = (*state).getTensorType();
@@ -184,20 +212,33 @@ FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
   if (failed(value))
     return failure();
   if (*value && nn::tensorBytes(nnType) <= KnownValues::maxAttributeBytes)
-    return emit.constant(*type, (*value)->toAttr());
+    return emit.constant(type, (*value)->toAttr());
   Value result = zero::UseOp::create(builder, use.getLoc(), nnType, (*state).getSymName(),
                                      IntegerAttr());
   if (*value)
     known.record(result, **value);
-  return Tensor{result, *type};
+  return Tensor{result, type};
 }
 
-FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer, DataType type) {
+/// The elements of a constant as a state holds them.
+static DenseElementsAttr storedElements(DenseElementsAttr elements) {
+  if (!packedElement(elements.getElementType()))
+    return signlessElements(elements);
+  unsigned bits = elements.getElementType().getIntOrFloatBitWidth(), perByte = 8 / bits;
+  auto bytes = RankedTensorType::get(packedShape(cast<RankedTensorType>(elements.getType())),
+                                     IntegerType::get(elements.getContext(), 8));
+  SmallVector<APInt> values(bytes.getNumElements(), APInt(8, 0));
+  for (auto [i, value] : llvm::enumerate(elements.getValues<APInt>()))
+    values[i / perByte].insertBits(value, i % perByte * bits);
+  return DenseElementsAttr::get(bytes, values);
+}
+
+FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer,
+                                                 ArrayRef<int64_t> shape, DataType type) {
   std::string symbol = ("w." + initializer.getSymName()).str();
   zero::StateOp &state = states[symbol];
   if (state)
     return state;
-  auto shape = cast<RankedTensorType>(initializer.getType()).getShape();
   auto nnType = emit.typeOf(type, shape);
   Attribute source;
   if (auto extent = dyn_cast<onnx::ExtentAttr>(initializer.getValue())) {
@@ -205,7 +246,7 @@ FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer
                                  extent.getBytes(),
                                  extent.getEncoding() == onnx::Encoding::varint);
   } else if (auto elements = dyn_cast<DenseElementsAttr>(initializer.getValue())) {
-    elements = signlessElements(elements);
+    elements = storedElements(elements);
     if (elements.isSplat())
       source = zero::SplatAttr::get(module.getContext(),
                                     cast<TypedAttr>(elements.getSplatValue<Attribute>()));
@@ -286,6 +327,9 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
   }
   auto [row, isNewer] =
       OperatorTable::get().find(op.getDomain(), op.getOpType(), op.getVersion());
+  if (!row) // in a subgraph, whose nodes are seen only where it is run
+    return emitError(op.getLoc()) << describe(op.getDomain(), op.getOpType()) << " (opset "
+                                  << op.getVersion() << ") is not supported";
   if (isNewer && remarked.insert(describe(row->domain, row->name)).second)
     emitRemark(op.getLoc()) << row->name << " is of opset " << row->since << " and taken as such, although "
                     << "the model declares opset " << op.getVersion();
@@ -297,7 +341,13 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
         return emitError(op.getLoc()) << row->name << ": output " << i << " is not supported in opset "
                               << op.getVersion();
   int64_t version = std::max<int64_t>(op.getVersion(), row->since);
-  Node node(op, *row, version, inputs, emit, [this](Tensor tensor) { return readValue(tensor); });
+  auto read = [this](Tensor tensor) { return readValue(tensor); };
+  auto runBody = [this, where = op.getLoc()](Region &body, ArrayRef<NodeValue> arguments) {
+    auto outputs = convertBody(body, arguments);
+    emit.setLocation(where);
+    return outputs;
+  };
+  Node node(op, *row, version, inputs, emit, read, runBody);
   LogicalResult converts = row->convert(node);
   bool oversized = emit.takeOversized();
   if (failed(converts) || node.hasAttributeErrors())
@@ -315,6 +365,28 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
   return success();
 }
 
+FailureOr<SmallVector<NodeValue>> ModelConverter::convertBody(Region &body,
+                                                              ArrayRef<NodeValue> arguments) {
+  Block &block = body.front();
+  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
+    converted[argument] = value;
+  for (auto op : block.getOps<onnx::NodeOp>()) {
+    if (++unrolledNodes > maxUnrolledNodes)
+      return emitError(op.getLoc()) << "the loops have more than " << maxUnrolledNodes
+                                    << " nodes in all their iterations";
+    if (failed(convertNode(op)))
+      return failure();
+  }
+  SmallVector<NodeValue> outputs;
+  for (Value operand : block.getTerminator()->getOperands()) {
+    auto value = valueOf(operand);
+    if (failed(value))
+      return failure();
+    outputs.push_back(*value);
+  }
+  return outputs;
+}
+
 LogicalResult ModelConverter::createReturn(onnx::ReturnOp end) {
   SmallVector<Value> values;
   SmallVector<Attribute> attributes;
@@ -325,6 +397,9 @@ LogicalResult ModelConverter::createReturn(onnx::ReturnOp end) {
     const Tensor *tensor = std::get_if<Tensor>(&*value);
     if (!tensor)
       return emitError(graph.getLoc(), "output ") << outputName << " is no tensor; only tensors are supported";
+    if (tensor->bits)
+      return emitError(graph.getLoc(), "output ")
+             << outputName << " has elements of " << int{tensor->bits} << " bits, which are not supported";
     values.push_back(tensor->value);
     attributes.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(valueNameAttrName, outputName),

@@ -21,8 +21,13 @@ public:
   mlir::LogicalResult run(llvm::ArrayRef<Shape> shapes);
 
 private:
+  /// Loops in loops would otherwise make any number.
+  static constexpr uint64_t maxUnrolledNodes = 1 << 18;
+
   mlir::LogicalResult createFunction(llvm::ArrayRef<Shape> shapes);
   mlir::LogicalResult convertNode(onnx::NodeOp op);
+  mlir::FailureOr<llvm::SmallVector<NodeValue>> convertBody(mlir::Region &body,
+                                                            llvm::ArrayRef<NodeValue> arguments);
   mlir::LogicalResult checkInputs(onnx::NodeOp op, const Operator &row,
                                   llvm::ArrayRef<NodeValue> inputs);
   mlir::LogicalResult createReturn(onnx::ReturnOp end);
@@ -32,7 +37,11 @@ private:
   mlir::FailureOr<NodeValue> valueOf(mlir::Value value);
   /// An initializer, as a constant or as a use of its state.
   mlir::FailureOr<Tensor> initializerValue(onnx::UseOp use);
-  mlir::FailureOr<zero::StateOp> stateOf(onnx::InitializerOp initializer, DataType type);
+  /// The initializer's state, whose type is `stored` but for signs.
+  mlir::FailureOr<Tensor> stateValue(onnx::UseOp use, onnx::InitializerOp initializer,
+                                     mlir::RankedTensorType stored, DataType type);
+  mlir::FailureOr<zero::StateOp> stateOf(onnx::InitializerOp initializer,
+                                         llvm::ArrayRef<int64_t> shape, DataType type);
   /// Nothing where the value is not known and too large to read, or where reading fails.
   std::optional<TensorValue> readValue(Tensor tensor);
   /// Nothing where no more values may be held (see KnownValues); failure where reading fails.
@@ -52,6 +61,8 @@ private:
   /// By symbol.
   llvm::StringMap<zero::StateOp> states;
   llvm::StringMap<TensorValue> readStates;
+  /// Nodes of subgraphs that were converted, once for each run of their graph.
+  uint64_t unrolledNodes = 0;
   /// Operators that were accepted although newer than the model's opset.
   llvm::StringSet<> remarked;
 };

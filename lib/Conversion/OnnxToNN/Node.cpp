@@ -90,6 +90,13 @@ FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
   return asDouble(*value, isUnsigned(in(i).type));
 }
 
+std::optional<bool> Node::knownFlag(Tensor flag) const {
+  if (flag.type != DataType::boolean || flag.count() != 1)
+    return std::nullopt;
+  auto value = readValue(flag);
+  return value ? std::optional(asIntegers(*value, true).front() != 0) : std::nullopt;
+}
+
 SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {
   SmallVector<Tensor> tensors;
   for (; i < inputs.size(); ++i)
@@ -244,6 +251,21 @@ FailureOr<Tensor> Node::tensorAttr(StringRef name) {
   if (!type)
     return error() << "the attribute " << name << " must be a small tensor of numbers";
   return emit.constant(*type, signlessElements(elements));
+}
+
+FailureOr<Region *> Node::body(StringRef name, unsigned numInputs, unsigned numOutputs) {
+  for (auto [graph, region] : llvm::zip_equal(op.getGraphs(), op.getBodies())) {
+    if (cast<StringAttr>(graph).getValue() != name)
+      continue;
+    Block &block = region.front();
+    unsigned results = block.getTerminator()->getNumOperands();
+    if (block.getNumArguments() != numInputs || results != numOutputs)
+      return error() << "the graph " << name << " has " << block.getNumArguments() << " inputs and "
+                     << results << " outputs, where " << numInputs << " and " << numOutputs
+                     << " are expected";
+    return &region;
+  }
+  return error() << "the graph " << name << " is missing";
 }
 
 void Node::warnOfUnknownAttributes() {

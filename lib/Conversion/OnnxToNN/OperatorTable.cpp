@@ -15,9 +15,10 @@ OperatorTable &OperatorTable::instance() {
   static OperatorTable table = [] {
     OperatorTable all;
     for (auto addFamily :
-         {addActivations, addArithmetic, addAttention, addCasts, addContractions, addConvolutions,
-          addDeterminants, addEinsums, addImageMovement, addImageNormalizations, addIndexing,
-          addLogic, addMovement, addNGrams, addNormalizations, addOptimizers, addPooling,
+         {addActivations, addArithmetic, addAttention, addCasts, addContractions,
+          addContribAttention, addControlFlow, addConvolutions, addDeterminants, addEinsums,
+          addImageMovement, addImageNormalizations, addIndexing, addLogic, addMovement, addNGrams,
+          addNormalizations, addOptimizers, addPooling, addQuantization, addRecurrent,
           addReductions, addResizing, addSampling, addScatters, addSelections, addSequences,
           addShapes, addSignals, addTraining})
       addFamily(all);

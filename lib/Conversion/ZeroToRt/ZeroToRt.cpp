@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+
 namespace spillway {
 #define GEN_PASS_DEF_CONVERTZEROTORTPASS
 #include "spillway/Conversion/ZeroToRt/Passes.h.inc"
@@ -186,12 +188,14 @@ private:
 
   Value activation(Value value) {
     uint32_t index = activations_.indexOf(value);
-    Value &made = activationBuffers_[index];
-    if (!made) {
-      StringRef label = plan::nameOf(plan::sourceOf(value).getLoc());
-      made = buffer(label, compute().arena.getTier(), activationOffset(index),
-                    activations_.intervals()[index].bytes);
-    }
+    StringRef label = plan::nameOf(plan::sourceOf(value).getLoc());
+    uint64_t bytes = nn::tensorBytes(cast<RankedTensorType>(value.getType()));
+    if (bytes == activations_.intervals()[index].bytes)
+      return temporary(label, index);
+    Value &made = viewBuffers_[{index, plan::offsetInSource(value), bytes}];
+    if (!made)
+      made = buffer(label, compute().arena.getTier(),
+                    activationOffset(index) + plan::offsetInSource(value), bytes);
     return made;
   }
 
@@ -421,8 +425,7 @@ private:
 
   /// What lies behind a value that a kernel takes.
   Place placeOf(Value value) {
-    value = plan::sourceOf(value);
-    if (auto view = value.getDefiningOp<zero::ViewOp>())
+    if (auto view = plan::sourceOf(value).getDefiningOp<zero::ViewOp>())
       return handlePlaces_[view.getHandle().getDefiningOp()];
     return {activation(value), {}};
   }
@@ -512,6 +515,8 @@ private:
   Type bufferType_ = rt::BufferType::get(builder_.getContext());
   Type eventType_ = rt::EventType::get(builder_.getContext());
   DenseMap<uint32_t, Value> activationBuffers_;
+  /// Of parts of activations, by place and bytes.
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t>, Value> viewBuffers_;
   DenseMap<std::pair<Operation *, int64_t>, Value> residentBuffers_;
   DenseMap<Operation *, Value> wholeStates_;
   uint64_t loads_ = 0;

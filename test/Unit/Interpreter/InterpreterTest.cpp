@@ -100,6 +100,20 @@ TEST_F(InterpreterTest, movesElements) {
          "tensor<0x3xf32>", "dense<>");
 }
 
+TEST_F(InterpreterTest, unpacksBytes) {
+  auto unpack = [&](std::string bits, std::string to, std::string expected) {
+    // 0x21, 0x8f, 0x70
+    expect("%b = arith.constant dense<[33, -113, 112]> : tensor<3xi8>\n%r = nn.unpack %b bits " +
+               bits + " : tensor<3xi8> -> " + to,
+           to, expected);
+  };
+  unpack("4", "tensor<6xi8>", "dense<[1, 2, 15, 8, 0, 7]>");
+  unpack("4 signed", "tensor<6xi8>", "dense<[1, 2, -1, -8, 0, 7]>");
+  unpack("2", "tensor<12xi8>", "dense<[1, 0, 2, 0, 3, 3, 0, 2, 0, 0, 3, 1]>");
+  unpack("1", "tensor<24xi8>",
+         "dense<[1, 0, 0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0]>");
+}
+
 TEST_F(InterpreterTest, pads) {
   std::string x = "%x = arith.constant dense<[1, 2, 3]> : tensor<3xi32>\n";
   std::string of = " %x low [4] : tensor<3xi32> -> tensor<11xi32>";

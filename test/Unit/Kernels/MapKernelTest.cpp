@@ -257,6 +257,44 @@ TEST(MapKernel, IotaInFloatsAndIntegers) {
     ASSERT_EQ(result[i], static_cast<float>(i / 21 * 100 + 2 * (i % 21)));
 }
 
+/// Numbers of `bits` in rows of `columns`, from column `first` on with a stride, against shifts and masks.
+void expectUnpacks(int bits, bool isSigned, int columns, int first, int stride) {
+  int rows = 5, perByte = 8 / bits, bytes = columns / perByte;
+  int kept = (columns - first + stride - 1) / stride;
+  std::string packed = "tensor<5x" + std::to_string(bytes) + "xi8>";
+  std::string all = "tensor<5x" + std::to_string(columns) + "xi8>";
+  std::string result = "tensor<5x" + std::to_string(kept) + "xi8>";
+  CompiledKernels kernels(mapKernel(
+      "(%x: " + packed + ") -> " + result,
+      "%0 = nn.unpack %x bits " + std::to_string(bits) + (isSigned ? " signed" : "") + " : " + packed +
+          " -> " + all + "\n%1 = nn.slice %0 offsets [0, " + std::to_string(first) + "] strides [1, " +
+          std::to_string(stride) + "] : " + all + " -> " + result + "\nnn.yield %1 : " + result));
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::vector<uint8_t> x(rows * bytes);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<uint8_t>(i * 151 + 7);
+  std::vector<int8_t> found = runAllCuts<int8_t>(kernels, "k", {x.data()}, rows * kept);
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < kept; ++c) {
+      int at = first + c * stride;
+      int number = (x[r * bytes + at / perByte] >> (at % perByte * bits)) & ((1 << bits) - 1);
+      if (isSigned && number >= 1 << (bits - 1))
+        number -= 1 << bits;
+      ASSERT_EQ(found[r * kept + c], number)
+          << bits << " bits, row " << r << ", column " << c << " from " << first << " by " << stride;
+    }
+}
+
+TEST(MapKernel, UnpacksNumbersOfFewBits) {
+  for (int bits : {1, 2, 4})
+    for (bool isSigned : {false, true})
+      for (int columns : {8, 40, 104}) {
+        expectUnpacks(bits, isSigned, columns, 0, 1);
+        expectUnpacks(bits, isSigned, columns, 3, 1);
+        expectUnpacks(bits, isSigned, columns, 1, 2);
+      }
+}
+
 TEST(MapKernel, GatherClampsAndReports) {
   CompiledKernels kernels(
       mapKernel("(%table: tensor<10x24xf32>, %ids: tensor<2x3xi64>) -> tensor<2x3x24xf32>", R"(

@@ -701,3 +701,35 @@ func.func @f(%x: tensor<1x4x9xf32>, %f: tensor<6x4x3xf16>) {
   %0 = nn.conv %x, %f strides [1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<6x4x3xf16> -> tensor<1x6x7xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x3xi8>) {
+  // expected-error@+1 {{C1: bits must be 1, 2 or 4, not 3}}
+  %0 = nn.unpack %a bits 3 : tensor<2x3xi8> -> tensor<2x6xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xi8>) {
+  // expected-error@+1 {{C2: 'tensor<2x3xi8>' of 4 bits does not unpack to 'tensor<4x3xi8>'}}
+  %0 = nn.unpack %a bits 4 : tensor<2x3xi8> -> tensor<4x3xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xi32>) {
+  // expected-error@+1 {{C2: 'tensor<2x3xi32>' of 4 bits does not unpack}}
+  %0 = nn.unpack %a bits 4 : tensor<2x3xi32> -> tensor<2x6xi32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<i8>) {
+  // expected-error@+1 {{C2: 'tensor<i8>' of 4 bits does not unpack}}
+  %0 = nn.unpack %a bits 4 : tensor<i8> -> tensor<i8>
+  return
+}

@@ -3,7 +3,7 @@
 
 func.func private @operations(
     %a: tensor<2x3xf32>, %zero: tensor<f32>, %i: tensor<4xi64>, %j: tensor<2x1xi32>, %s: tensor<3xf32>,
-    %q: tensor<1x4x5x8xbf16>, %k: tensor<1x2x6x8xbf16>, %v: tensor<1x2x6x3xbf16>, %m: tensor<1x1x5x6xi1>) {
+    %q: tensor<1x4x5x8xbf16>, %k: tensor<1x2x6x8xbf16>, %v: tensor<1x2x6x3xbf16>, %m: tensor<1x1x5x6xi1>, %bytes: tensor<2x3xi8>) {
   // CHECK: nn.reshape %{{[a-z0-9]+}} : tensor<2x3xf32> -> tensor<6xf32>
   %0 = nn.reshape %a : tensor<2x3xf32> -> tensor<6xf32>
   // CHECK: nn.broadcast %{{[a-z0-9]+}} dims [0, 2] : tensor<2x3xf32> -> tensor<2x4x3xf32>
@@ -62,6 +62,10 @@ func.func private @operations(
   %28 = arith.constant dense<1.0> : tensor<5x3xf32>
   // CHECK: nn.scatter <add> %{{[a-z0-9]+}}[%{{.*}}] %{{.*}} : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>
   %29 = nn.scatter <add> %a[%27] %28 : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>
+  // CHECK: nn.unpack %{{[a-z0-9]+}} bits 4 : tensor<2x3xi8> -> tensor<2x6xi8>
+  %30 = nn.unpack %bytes bits 4 : tensor<2x3xi8> -> tensor<2x6xi8>
+  // CHECK: nn.unpack %{{[a-z0-9]+}} bits 2 signed : tensor<2x3xi8> -> tensor<2x12xi8>
+  %31 = nn.unpack %bytes bits 2 signed : tensor<2x3xi8> -> tensor<2x12xi8>
   return
 }
 

@@ -23,12 +23,25 @@ public:
   /// Creates an operation with one result; evaluates it where its operands are known.
   template <typename Op, typename... Args> mlir::Value create(Args &&...args) {
     Op op = Op::create(builder, location, std::forward<Args>(args)...);
+    if constexpr (requires { op.getIndices(); })
+      numFaulting += !values.isKnown(op.getIndices());
     checkSize(op->getResult(0));
     return values.fold(op);
   }
   /// Whether a tensor of more elements than any may have (maxElementCount) was made since the last
   /// call. It must not stay.
   bool takeOversized() { return std::exchange(oversized, false); }
+
+  /// Watches for operations that a step may fail at: an index may be out of range.
+  class FaultScope {
+  public:
+    explicit FaultScope(const Emitter &emit) : emit(emit), before(emit.numFaulting) {}
+    bool mayFault() const { return emit.numFaulting != before; }
+
+  private:
+    const Emitter &emit;
+    uint64_t before;
+  };
 
   mlir::RankedTensorType typeOf(DataType type, llvm::ArrayRef<int64_t> shape) {
     return mlir::RankedTensorType::get(shape, elementType(context(), type));
@@ -57,6 +70,11 @@ public:
   /// [begin, begin + size) along one dimension.
   Tensor sliceDim(Tensor a, int64_t dim, int64_t begin, int64_t size);
   Tensor concat(llvm::ArrayRef<Tensor> inputs, int64_t dim);
+  /// The same of many inputs: a few at a time, so that all but the last make equal kernels.
+  Tensor join(llvm::ArrayRef<Tensor> inputs, int64_t dim);
+  /// The integers of a few bits that the bytes of `a` hold: of the last dimension, or, for a tensor of
+  /// an odd count, of all in row-major order.
+  Tensor unpack(Tensor a, int64_t bits, bool isSigned, llvm::ArrayRef<int64_t> shape);
   /// Index along `dim`.
   Tensor iota(DataType type, llvm::ArrayRef<int64_t> shape, int64_t dim);
   /// Rows of a weight are read where they lie: the weight need not be fetched.
@@ -119,6 +137,7 @@ private:
   KnownValues &values;
   mlir::Location location;
   bool oversized = false;
+  uint64_t numFaulting = 0;
 };
 
 } // namespace spillway

@@ -21,10 +21,14 @@ public:
   /// model's files.
   using Reader = llvm::function_ref<std::optional<TensorValue>(Tensor)>;
 
+  /// Converts the nodes of a subgraph for these arguments and gives its outputs; errors are reported.
+  using BodyRunner = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<NodeValue>>(
+      mlir::Region &, llvm::ArrayRef<NodeValue>)>;
+
   Node(onnx::NodeOp op, const Operator &row, int64_t version, llvm::ArrayRef<NodeValue> inputs,
-       Emitter &emit, Reader readValue)
+       Emitter &emit, Reader readValue, BodyRunner runBody)
       : emit(emit), op(op), row(row), opsetVersion(version), inputs(inputs),
-        outputs(op->getNumResults()), readValue(readValue) {}
+        outputs(op->getNumResults()), readValue(readValue), runBody(runBody) {}
 
   Emitter &emit;
 
@@ -55,6 +59,8 @@ public:
   /// The same for an input with a single element.
   mlir::FailureOr<int64_t> intScalar(unsigned i, llvm::StringRef what);
   mlir::FailureOr<double> floatScalar(unsigned i, llvm::StringRef what);
+  /// The same where it is known; nothing where it is not, or is no single boolean.
+  std::optional<bool> knownFlag(Tensor flag) const;
   /// Inputs `i` and up as tensors.
   llvm::SmallVector<Tensor> tensorsFrom(unsigned i) const;
 
@@ -89,6 +95,16 @@ public:
   /// An attribute that no version of this operator that we convert gives a meaning.
   void ignoreAttr(llvm::StringRef name) { consulted.insert(name); }
 
+  // Subgraphs
+  /// The subgraph of an attribute; an error where it is absent or takes or gives other numbers of values.
+  mlir::FailureOr<mlir::Region *> body(llvm::StringRef name, unsigned numInputs,
+                                       unsigned numOutputs);
+  /// Its outputs for these arguments. It may be run any number of times.
+  mlir::FailureOr<llvm::SmallVector<NodeValue>> run(mlir::Region &body,
+                                                    llvm::ArrayRef<NodeValue> arguments) {
+    return runBody(body, arguments);
+  }
+
   // Outputs
   /// Whether a name is given to output `i`.
   bool wants(unsigned i) const;
@@ -116,6 +132,7 @@ private:
   llvm::ArrayRef<NodeValue> inputs;
   llvm::SmallVector<NodeValue> outputs;
   Reader readValue;
+  BodyRunner runBody;
   llvm::StringSet<> consulted;
   bool attributeErrors = false;
 };

@@ -33,6 +33,9 @@ struct Operator {
 
 inline constexpr unsigned anyNumber = ~0u;
 
+/// The domain of ONNX Runtime's own operators.
+inline constexpr llvm::StringLiteral microsoft = "com.microsoft";
+
 class OperatorTable {
 public:
   /// The table of all families, and of plugins.
@@ -67,7 +70,9 @@ void addActivations(OperatorTable &table);
 void addArithmetic(OperatorTable &table);
 void addAttention(OperatorTable &table);
 void addCasts(OperatorTable &table);
+void addContribAttention(OperatorTable &table);
 void addContractions(OperatorTable &table);
+void addControlFlow(OperatorTable &table);
 void addConvolutions(OperatorTable &table);
 void addDeterminants(OperatorTable &table);
 void addEinsums(OperatorTable &table);
@@ -80,6 +85,8 @@ void addNGrams(OperatorTable &table);
 void addNormalizations(OperatorTable &table);
 void addOptimizers(OperatorTable &table);
 void addPooling(OperatorTable &table);
+void addQuantization(OperatorTable &table);
+void addRecurrent(OperatorTable &table);
 void addReductions(OperatorTable &table);
 void addResizing(OperatorTable &table);
 void addSampling(OperatorTable &table);

@@ -17,6 +17,8 @@ namespace spillway {
 struct Tensor {
   mlir::Value value;
   DataType type = DataType::f32;
+  /// Bits of the integers, where they have fewer than `type`, which holds them; else 0.
+  uint8_t bits = 0;
 
   mlir::RankedTensorType tensorType() const {
     return llvm::cast<mlir::RankedTensorType>(value.getType());
