@@ -10,7 +10,7 @@ import lit.formats
 config.name = "Spillway"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "Unit"]
+config.excludes = ["Inputs", "Unit", "Fuzz"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.spillway_build, "test")
 

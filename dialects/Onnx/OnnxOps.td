@@ -61,13 +61,15 @@ def Onnx_InitializerOp : Onnx_Op<"initializer", [Symbol]> {
   let summary = "A tensor of the file, by its place";
   let description = [{
     `name` is the ONNX name, of any characters; a tensor that was a node's attribute is named after the node.
+    A `constant` is no parameter of the model: the value of a Constant node, or of a bound input.
 
     **Constraints**
     - C1: the type is a ranked static tensor.
     - C2: the value is an extent, or elements of this type.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, TypeAttr:$type, AnyAttr:$value);
-  let assemblyFormat = "$sym_name $name `:` $type `=` $value attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, TypeAttr:$type, AnyAttr:$value,
+                       UnitAttr:$constant);
+  let assemblyFormat = "$sym_name $name (`constant` $constant^)? `:` $type `=` $value attr-dict";
   let hasVerifier = 1;
 }
 

@@ -24,6 +24,10 @@ def Zero_TierAttr : Zero_EnumAttr<Zero_Tier, "tier">;
 
 def Zero_Role : Zero_I32Enum<"Role", "What a state is for", [
   I32EnumAttrCase<"parameter", 0>,
+  // What an optimizer keeps for each element of a parameter.
+  I32EnumAttrCase<"moment", 1>,
+  // A tensor of the model's that never trains.
+  I32EnumAttrCase<"constant", 2>,
 ]>;
 def Zero_RoleAttr : Zero_EnumAttr<Zero_Role, "role">;
 

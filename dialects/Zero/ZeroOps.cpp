@@ -181,6 +181,15 @@ LogicalResult LookupOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<StateOp> state = lookupState(*this, getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  if (getValue().getType() != state->getTensorType())
+    return emitOpError("C1: the value must be ") << state->getTensorType();
+  return success();
+}
+
 LogicalResult FetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<StateOp> state = lookupState(*this, getStateAttr(), symbols);
   if (failed(state))

@@ -103,6 +103,18 @@ def Zero_LookupOp : Zero_StateUserOp<"lookup", [MemoryEffects<[MemRead<Zero_Stat
   }];
 }
 
+def Zero_UpdateOp : Zero_StateUserOp<"update", [MemoryEffects<[MemWrite<Zero_StateStore>]>]> {
+  let summary = "Gives a state its value for the next step";
+  let description = [{
+    What reads the state before it in the function sees the old value.
+
+    **Constraints**
+    - C1: the state exists; the value has its type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, Zero_Tensor:$value);
+  let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
+}
+
 //===----------------------------------------------------------------------===//
 // Scheduled form
 //===----------------------------------------------------------------------===//

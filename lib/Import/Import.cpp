@@ -111,12 +111,13 @@ private:
   // Initializers
   //===--------------------------------------------------------------------===//
 
-  InitializerOp addInitializer(StringRef name, const ImportedTensor &tensor, Location location) {
+  InitializerOp addInitializer(StringRef name, const ImportedTensor &tensor, Location location,
+                               bool isConstant = false) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(mainGraph);
     auto initializer =
         InitializerOp::create(builder, location, symbolName(name), builder.getStringAttr(name),
-                              tensor.type, tensor.value);
+                              tensor.type, tensor.value, isConstant);
     symbols->insert(initializer);
     return initializer;
   }
@@ -232,7 +233,7 @@ private:
       FailureOr<ImportedTensor> tensor = boundTensor(binds[input->name], type, location);
       fits &= succeeded(tensor);
       add(input->name, failed(tensor) ? none(location)
-                                      : use(addInitializer(input->name, *tensor, location)));
+                                      : use(addInitializer(input->name, *tensor, location, /*isConstant=*/true)));
     }
     return LogicalResult::success(succeeded(importBody(graph, scope, context)) && fits);
   }
@@ -487,7 +488,7 @@ private:
     if (failed(tensor))
       return failure();
     StringRef name = node.outputs.front();
-    return define(name, use(addInitializer(context.prefix + name.str(), *tensor, location)), scope,
+    return define(name, use(addInitializer(context.prefix + name.str(), *tensor, location, /*isConstant=*/true)), scope,
                   location);
   }
 

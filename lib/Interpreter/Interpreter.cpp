@@ -36,7 +36,8 @@ namespace {
 /// The values of one function while it runs.
 class Frame {
 public:
-  Frame(FunctionOpInterface function, StateProvider states) : function(function), states(states) {}
+  Frame(FunctionOpInterface function, StateProvider states, StateConsumer update)
+      : function(function), states(states), update(update) {}
 
   LogicalResult run(ArrayRef<TensorValue> inputs, SmallVectorImpl<TensorValue> &results) {
     if (!llvm::hasSingleElement(function.getFunctionBody()))
@@ -69,17 +70,17 @@ private:
     for (Value operand : op->getOperands())
       operands.push_back(values.lookup(operand));
     std::string reason;
-    LogicalResult done = TypeSwitch<Operation *, LogicalResult>(op)
-                             .Case([&](nn::CallOp call) { return runKernel(call, operands, results); })
-                             .Case([&](zero::UseOp use) { return useState(use, results); })
-                             .Case([&](zero::LookupOp lookup) {
-                               return lookupRows(lookup, operands[0], results);
-                             })
-                             .Default([&](Operation *op) -> LogicalResult {
-                               if (succeeded(evaluate(op, operands, results, reason)))
-                                 return success();
-                               return op->emitError("cannot be evaluated: ") << reason;
-                             });
+    LogicalResult done =
+        TypeSwitch<Operation *, LogicalResult>(op)
+            .Case([&](nn::CallOp call) { return runKernel(call, operands, results); })
+            .Case([&](zero::UseOp use) { return useState(use, results); })
+            .Case([&](zero::LookupOp lookup) { return lookupRows(lookup, operands[0], results); })
+            .Case([&](zero::UpdateOp op) { return updateState(op, operands[0]); })
+            .Default([&](Operation *op) -> LogicalResult {
+              if (succeeded(evaluate(op, operands, results, reason)))
+                return success();
+              return op->emitError("cannot be evaluated: ") << reason;
+            });
     if (failed(done))
       return failure();
     for (Value operand : op->getOperands())
@@ -96,7 +97,7 @@ private:
     nn::KernelOp kernel = call.getKernel(symbols);
     if (!kernel || call.getUnits())
       return call->emitError("cannot be run: only calls of whole kernels can");
-    return Frame(kernel, states).run(operands, results);
+    return Frame(kernel, states, nullptr).run(operands, results);
   }
 
   FailureOr<TensorValue> valueOf(Operation *user, FlatSymbolRefAttr name) {
@@ -130,8 +131,17 @@ private:
     return success();
   }
 
+  LogicalResult updateState(zero::UpdateOp op, const TensorValue &value) {
+    auto state = symbols.lookupNearestSymbolFrom<zero::StateOp>(op, op.getStateAttr());
+    if (!state || !update)
+      return op->emitError("cannot be run: ") << (state ? "nothing takes new values" : "no such state");
+    update(state, value);
+    return success();
+  }
+
   FunctionOpInterface function;
   StateProvider states;
+  StateConsumer update;
   SymbolTableCollection symbols;
   llvm::DenseMap<Value, TensorValue> values;
   llvm::DenseMap<Value, Operation *> lastUser;
@@ -141,8 +151,9 @@ private:
 
 LogicalResult spillway::evaluateFunction(FunctionOpInterface function, ArrayRef<TensorValue> inputs,
                                          StateProvider states,
-                                         SmallVectorImpl<TensorValue> &results) {
-  return Frame(function, states).run(inputs, results);
+                                         SmallVectorImpl<TensorValue> &results,
+                                         StateConsumer update) {
+  return Frame(function, states, update).run(inputs, results);
 }
 
 FailureOr<TensorValue> spillway::readState(zero::StateOp state, StringRef folder) {

@@ -100,7 +100,7 @@ LogicalResult advance(ModuleOp module, Form form, const CompileOptions &options)
   switch (form) {
   case Form::onnx:
     return run(module,
-               [&](OpPassManager &passes) { buildOperationPipeline(passes, options.dims); });
+               [&](OpPassManager &passes) { buildOperationPipeline(passes, {options.dims, options.gradientsOf, options.freeze, std::nullopt}); });
   case Form::operations:
     return run(module,
                [&](OpPassManager &passes) { buildKernelPipeline(passes, options.linkWeights); });

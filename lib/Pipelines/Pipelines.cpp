@@ -1,6 +1,7 @@
 #include "spillway/Pipelines/Pipelines.h"
 
 #include "spillway/Conversion/OnnxToNN/Passes.h"
+#include "spillway/Differentiate/Passes.h"
 #include "spillway/Transforms/Passes.h"
 #include "spillway/Transforms/Zero/Passes.h"
 
@@ -9,14 +10,22 @@
 using namespace mlir;
 using namespace spillway;
 
-void spillway::buildOperationPipeline(OpPassManager &passes, const std::vector<std::string> &dims) {
+void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOptions &options) {
   ConvertOnnxToNNPassOptions conversion;
-  conversion.dims.assign(dims.begin(), dims.end());
+  conversion.dims.assign(options.dims.begin(), options.dims.end());
+  conversion.keepParameters = options.gradientsOf.has_value();
   passes.addPass(createConvertOnnxToNNPass(conversion));
   // Chains are recognised in canonical form, where equal ones are one.
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createNNFuseAttentionPass());
+  if (options.gradientsOf) {
+    NNDifferentiatePassOptions differentiation{.loss = *options.gradientsOf, .freeze = {}};
+    differentiation.freeze.assign(options.freeze.begin(), options.freeze.end());
+    passes.addPass(createNNDifferentiatePass(differentiation));
+  }
+  if (options.optimizer)
+    passes.addPass(createNNOptimizePass(*options.optimizer));
   passes.addPass(zero::createZeroNarrowPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

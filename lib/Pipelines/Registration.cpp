@@ -7,6 +7,9 @@
 #include "spillway/Conversion/NNToVector/LegalizeNumbers.h"
 #include "spillway/Conversion/NNToVector/NNToVector.h"
 #include "spillway/Conversion/ZeroToRt/ZeroToRt.h"
+#include "spillway/Differentiate/Differentiate.h"
+#include "spillway/Differentiate/Passes.h"
+#include "spillway/Training/Passes.h"
 #include "spillway/Transforms/Passes.h"
 #include "spillway/Transforms/Zero/Passes.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
@@ -31,10 +34,13 @@ void spillway::registerDialects(DialectRegistry &registry) {
                   vector::VectorDialect>();
   nn::registerExternalModels(registry);
   kernels::registerElementModels(registry);
+  registerDerivatives(registry);
 }
 
 void spillway::registerPasses() {
   registerTransformsPasses();
+  registerSpillwayDifferentiatePasses();
+  registerSpillwayTrainingPasses();
   kernels::registerNNToVectorPass();
   kernels::registerLegalizeNumbersPass();
   registerSpillwayTransformsPasses();

@@ -13,7 +13,10 @@ def write(path, shape, values):
 
 def read(path):
     """The shape and the elements in canonical order."""
-    data = open(path, "rb").read()
+    return parse(open(path, "rb").read())
+
+
+def parse(data):
     length = struct.unpack("<H", data[8:10])[0]
     header = eval(data[10 : 10 + length])
     code = {"<f4": "f", "<i8": "q"}[header["descr"]]

@@ -17,8 +17,8 @@ namespace spillway {
 /// What the options of a compilation are typed as; see addCompileOptions.
 struct CompileFlags {
   std::vector<std::string> dims;
-  std::string memory, tiers, target, machine, dumpFolder;
-  std::vector<std::string> tiles, passes;
+  std::string memory, tiers, target, machine, dumpFolder, gradientsOf;
+  std::vector<std::string> tiles, passes, freeze;
   /// Of those that make one bundle.
   std::string report;
   unsigned threads = 0, ranks = 1;

@@ -67,6 +67,12 @@ void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   addPlanOptions(command, flags);
   command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)")
       ->allow_extra_args(false);
+  command.add_option("--gradients-of", flags.gradientsOf,
+                     "An output of one float: its gradients with respect to the parameters become outputs "
+                     "grad.NAME");
+  command.add_option("--freeze", flags.freeze,
+                     "REGEX: parameters whose names match have no gradients (repeatable)")
+      ->allow_extra_args(false);
   command.add_flag("--link-weights", flags.linkWeights,
                    "Leave the weights in the model's files instead of packing them into the bundle");
   command.add_option("--bind", flags.import.binds,
@@ -97,6 +103,11 @@ Result<Form> spillway::parseForm(const char *flag, const std::string &name) {
 Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   CompileOptions options;
   options.dims = flags.dims;
+  if (!flags.gradientsOf.empty())
+    options.gradientsOf = flags.gradientsOf;
+  else if (!flags.freeze.empty())
+    return userError("--freeze is for --gradients-of");
+  options.freeze = flags.freeze;
   options.import = flags.import;
   options.dumpFolder = flags.dumpFolder;
   options.linkWeights = flags.linkWeights;

@@ -33,12 +33,16 @@ mlir::LogicalResult evaluate(mlir::Operation *op, llvm::ArrayRef<TensorValue> op
 /// Gives the value of a whole state, in row-major order. Emits its own diagnostics.
 using StateProvider = llvm::function_ref<mlir::FailureOr<TensorValue>(zero::StateOp)>;
 
+/// Takes the new value of a state.
+using StateConsumer = llvm::function_ref<void(zero::StateOp, TensorValue)>;
+
 /// Runs a func.func or nn.kernel of one block: operations that `evaluate` knows,
-/// nn.call of whole kernels, zero.use and zero.lookup. Values are freed after their last
-/// use; a state is asked for at each use. Failures are reported at the operation.
+/// nn.call of whole kernels, zero.use, zero.lookup and, where `update` is given, zero.update. Values are freed
+/// after their last use; a state is asked for at each use. Failures are reported at the operation.
 mlir::LogicalResult evaluateFunction(mlir::FunctionOpInterface function,
                                      llvm::ArrayRef<TensorValue> inputs, StateProvider states,
-                                     llvm::SmallVectorImpl<TensorValue> &results);
+                                     llvm::SmallVectorImpl<TensorValue> &results,
+                                     StateConsumer update = nullptr);
 
 /// Reads the whole value of a state from its StateSource.
 mlir::FailureOr<TensorValue> readState(zero::StateOp state, llvm::StringRef folder);

@@ -37,6 +37,9 @@ struct CompileOptions {
   ImportOptions import;
   /// Sizes of dynamic dimensions, NAME=SIZE.
   std::vector<std::string> dims;
+  /// As in OperationOptions.
+  std::optional<std::string> gradientsOf;
+  std::vector<std::string> freeze;
   /// Weights stay in the model's files, which the bundle then needs unchanged.
   bool linkWeights = false;
   CpuTarget target;

@@ -2,16 +2,30 @@
 // orders passes.
 #pragma once
 
+#include "spillway/Training/Passes.h"
+
 #include "mlir/Pass/PassManager.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace spillway {
 
-/// From the onnx dialect to operations of nn: converted, simplified, recognised. `dims`
-/// are NAME=SIZE.
-void buildOperationPipeline(mlir::OpPassManager &passes, const std::vector<std::string> &dims);
+struct OperationOptions {
+  /// Sizes of dynamic dimensions, NAME=SIZE.
+  std::vector<std::string> dims;
+  /// The output whose gradients with respect to the parameters become outputs too; empty where the
+  /// model has one output of one float.
+  std::optional<std::string> gradientsOf;
+  /// Parameters that have no gradients, see nn-differentiate.
+  std::vector<std::string> freeze;
+  /// With it these gradients update the states instead.
+  std::optional<NNOptimizePassOptions> optimizer;
+};
+
+/// From the onnx dialect to operations of nn: converted, simplified, recognised, differentiated.
+void buildOperationPipeline(mlir::OpPassManager &passes, const OperationOptions &options);
 
 /// From operations to calls of kernels; `linkWeights` leaves weights in the files of the model.
 void buildKernelPipeline(mlir::OpPassManager &passes, bool linkWeights);

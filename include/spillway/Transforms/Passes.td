@@ -21,8 +21,9 @@ def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "Stores each weight in the order in which its kernel reads it";
   let description = [{
     A state of rank 2 that is the right operand of a matmul is stored in panels along the
-    result's columns. One layout a state: where several matmuls disagree, the one that
-    computes most decides. A filter of convolutions alone is stored in panels along its first dimension.
+    result's columns. One layout a state: where several matmuls disagree, those that compute most
+    decide, at equal work the first; a state of which rows are looked up is stored along its rows. A filter of
+    convolutions alone is stored in panels along its first dimension.
 
     Needs: canonical form (transposes of weights folded into the matmuls).
     Leaves: `layout` on the states.

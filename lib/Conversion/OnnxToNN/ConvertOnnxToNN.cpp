@@ -22,7 +22,7 @@ public:
       getOperation().emitError("the module must hold one onnx.graph, not ") << graphs.size();
       return signalPassFailure();
     }
-    ModelConverter converter(getOperation(), graphs.front(), directory);
+    ModelConverter converter(getOperation(), graphs.front(), directory, keepParameters);
     LogicalResult supported = converter.checkOperators();
     auto shapes = bindDimensions(graphs.front(), SmallVector<std::string>(dims.begin(), dims.end()));
     if (failed(supported) || failed(shapes) || failed(converter.run(*shapes)))

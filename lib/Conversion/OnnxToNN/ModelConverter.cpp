@@ -53,8 +53,9 @@ std::string nodeName(onnx::NodeOp op) {
 
 } // namespace
 
-ModelConverter::ModelConverter(ModuleOp module, onnx::GraphOp graph, StringRef directory)
-    : module(module), graph(graph), directory(directory), symbols(module),
+ModelConverter::ModelConverter(ModuleOp module, onnx::GraphOp graph, StringRef directory,
+                               bool keepParameters)
+    : module(module), graph(graph), directory(directory), keepParameters(keepParameters), symbols(module),
       builder(module.getContext()), stateBuilder(module.getContext()), emit(builder, known) {}
 
 LogicalResult ModelConverter::run(ArrayRef<Shape> shapes) {
@@ -202,6 +203,8 @@ FailureOr<Tensor> ModelConverter::stateValue(onnx::UseOp use, onnx::InitializerO
   // Integers are mostly arithmetic on shapes, a few floats mostly parameters of a formula or scales of sizes.
   constexpr int64_t fewElements = 16;
   bool reads = count <= fewElements || (!isFloat(type) && count <= KnownValues::maxElements);
+  if (keepParameters && !initializer.getConstant() && isFloat(type) && stored.getRank() > 0)
+    reads = false;
   auto state = stateOf(initializer, stored.getShape(), type);
   if (failed(state))
     return failure();
@@ -257,7 +260,7 @@ FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer
   }
   state = zero::StateOp::create(
       stateBuilder, initializer.getLoc(), symbol, initializer.getName(), nnType,
-      zero::Role::parameter, nn::PanelsAttr(), /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(),
+      initializer.getConstant() ? zero::Role::constant : zero::Role::parameter, nn::PanelsAttr(), /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(),
       ArrayAttr(), IntegerAttr(), source);
   return state;
 }

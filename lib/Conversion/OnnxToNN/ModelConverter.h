@@ -9,8 +9,10 @@ namespace spillway {
 
 class ModelConverter {
 public:
-  /// `directory` is what the paths of initializers are relative to.
-  ModelConverter(mlir::ModuleOp module, onnx::GraphOp graph, llvm::StringRef directory);
+  /// `directory` is what the paths of initializers are relative to. With `keepParameters`, initializers of
+  /// floats with dimensions stay states.
+  ModelConverter(mlir::ModuleOp module, onnx::GraphOp graph, llvm::StringRef directory,
+                 bool keepParameters);
 
   /// Reports all operators that are not supported, at once.
   mlir::LogicalResult checkOperators();
@@ -50,6 +52,7 @@ private:
   mlir::ModuleOp module;
   onnx::GraphOp graph;
   std::string directory;
+  bool keepParameters;
   mlir::SymbolTable symbols;
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;

@@ -91,7 +91,7 @@ class Narrow : public zero::impl::ZeroNarrowPassBase<Narrow> {
     DenseMap<StateOp, SmallVector<Operation *>> users;
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](Operation *op) {
-        if (isa<UseOp, LookupOp>(op))
+        if (isa<UseOp, LookupOp, UpdateOp>(op))
           users[symbols.lookup<StateOp>(op->getAttrOfType<FlatSymbolRefAttr>("state").getAttr())]
               .push_back(op);
       });

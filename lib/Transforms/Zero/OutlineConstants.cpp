@@ -46,7 +46,7 @@ class OutlineConstants : public zero::impl::ZeroOutlineConstantsPassBase<Outline
     properties.sym_name = builder.getStringAttr("constant");
     properties.name = properties.sym_name;
     properties.type = TypeAttr::get(elements.getType());
-    properties.role = RoleAttr::get(&getContext(), Role::parameter);
+    properties.role = RoleAttr::get(&getContext(), Role::constant);
     properties.source = elements;
     auto state = cast<StateOp>(builder.create(operation));
     symbols.insert(state);

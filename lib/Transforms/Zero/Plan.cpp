@@ -3,7 +3,6 @@
 #include "spillway/Plan/Planner.h"
 #include "spillway/Plan/StepExtraction.h"
 #include "spillway/Plan/Tiling.h"
-#include "spillway/Support/Errors.h"
 #include "spillway/Transforms/Zero/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -49,7 +48,7 @@ private:
       budget.host = host;
     Result<plan::Placement> placement = plan::place(*step, machine_, budget);
     if (!placement) {
-      spillway::emitError(module.getLoc(), placement.error());
+      module.emitError() << placement.error().message;
       return signalPassFailure();
     }
     apply(*placement, budget.host.has_value());

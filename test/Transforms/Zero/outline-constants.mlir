@@ -1,8 +1,8 @@
 // RUN: spillway-opt %s -zero-outline-constants | FileCheck %s
 
 // Equal constants become one state, used twice.
-// CHECK-DAG: zero.state @[[A:constant.*]] "[[A]]" : tensor<2xi64> role(<parameter>) source(dense<[1, 2]> : tensor<2xi64>)
-// CHECK-DAG: zero.state @[[B:constant.*]] "[[B]]" : tensor<f32> role(<parameter>) source(dense<3.000000e+00> : tensor<f32>)
+// CHECK-DAG: zero.state @[[A:constant.*]] "[[A]]" : tensor<2xi64> role(<constant>) source(dense<[1, 2]> : tensor<2xi64>)
+// CHECK-DAG: zero.state @[[B:constant.*]] "[[B]]" : tensor<f32> role(<constant>) source(dense<3.000000e+00> : tensor<f32>)
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: arith.constant
 // CHECK: %[[X:.+]] = zero.use @[[A]] : tensor<2xi64>

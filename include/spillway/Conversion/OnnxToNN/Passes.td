@@ -13,7 +13,7 @@ def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
       signed ones), results too. Its body holds operations of `nn`, `arith` and `math`,
       `zero.use`, `zero.lookup`, and `arith.constant` of at most 1 KiB or of equal elements;
     - a `zero.state` per initializer that is used; its bytes are not read. Integers of
-      at most 64 Ki elements, single elements, and what an operator needs to know at
+      at most 64 Ki elements, up to 16 floats, and what an operator needs to know at
       compile time (shapes, axes, pads) are read from the file.
 
     Shape arithmetic and sequences disappear. Every node's location goes with what is made of it. Errors
@@ -25,6 +25,8 @@ def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
     ListOption<"dims", "dims", "std::string", "Sizes of dimensions, NAME=SIZE each">,
     Option<"directory", "directory", "std::string", "\"\"",
            "Folder that the paths of initializers are relative to">,
+    Option<"keepParameters", "keep-parameters", "bool", "false",
+           "Floating-point initializers with dimensions stay states, however small: they train">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",

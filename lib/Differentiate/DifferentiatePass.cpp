@@ -1,0 +1,159 @@
+#include "spillway/Differentiate/Passes.h"
+
+#include "dialects/Zero/Zero.h"
+#include "lib/Differentiate/Rules/Rule.h"
+#include "spillway/Conversion/OnnxToNN/Passes.h"
+#include "spillway/Support/ElementType.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/Regex.h"
+
+namespace spillway {
+#define GEN_PASS_DEF_NNDIFFERENTIATEPASS
+#include "spillway/Differentiate/Passes.h.inc"
+} // namespace spillway
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+StringRef resultName(func::FuncOp function, unsigned result) {
+  auto name = function.getResultAttrOfType<StringAttr>(result, valueNameAttrName);
+  return name ? name.getValue() : "";
+}
+
+bool isScalar(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return isa<FloatType>(type.getElementType()) && type.getNumElements() == 1;
+}
+
+/// The result called `name`; the only scalar one where `name` is empty.
+FailureOr<unsigned> findLoss(func::FuncOp function, StringRef name) {
+  Operation *end = function.getFunctionBody().front().getTerminator();
+  SmallVector<unsigned> scalars;
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    if (isScalar(value))
+      scalars.push_back(i);
+    if (name.empty() || resultName(function, i) != name)
+      continue;
+    if (!isScalar(value))
+      return function.emitError("the loss '") << name << "' must be one float, not " << value.getType();
+    return i;
+  }
+  if (name.empty() && scalars.size() == 1)
+    return scalars.front();
+  InFlightDiagnostic error = function.emitError();
+  if (name.empty())
+    error << "has " << scalars.size() << " outputs of one float: one must be named as the loss";
+  else
+    error << "has no output '" << name << "'";
+  error << "; outputs of one float:";
+  for (unsigned i : scalars)
+    error << " '" << resultName(function, i) << "'";
+  return error;
+}
+
+/// What reads a parameter of floats that trains, by state.
+llvm::MapVector<zero::StateOp, SmallVector<Operation *>>
+readers(ModuleOp module, Block &block, llvm::function_ref<bool(StringRef)> isFrozen) {
+  llvm::MapVector<zero::StateOp, SmallVector<Operation *>> result;
+  llvm::StringMap<zero::StateOp> states;
+  for (auto state : module.getOps<zero::StateOp>()) {
+    if (state.getRole() != zero::Role::parameter ||
+        !isa<FloatType>(state.getTensorType().getElementType()) || isFrozen(state.getName()))
+      continue;
+    states[state.getSymName()] = state;
+    result[state];
+  }
+  for (Operation &op : block) {
+    StringRef name;
+    if (auto use = dyn_cast<zero::UseOp>(op))
+      name = use.getState();
+    else if (auto lookup = dyn_cast<zero::LookupOp>(op))
+      name = lookup.getState();
+    if (auto state = states.find(name); state != states.end())
+      result[state->second].push_back(&op);
+  }
+  return result;
+}
+
+class NNDifferentiatePass : public spillway::impl::NNDifferentiatePassBase<NNDifferentiatePass> {
+public:
+  using NNDifferentiatePassBase::NNDifferentiatePassBase;
+
+  void runOnOperation() override {
+    auto functions = getOperation().getOps<func::FuncOp>();
+    if (!llvm::hasSingleElement(functions)) {
+      getOperation().emitError("the module must hold one function");
+      return signalPassFailure();
+    }
+    if (failed(differentiateFunction(*functions.begin())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult differentiateFunction(func::FuncOp function) {
+    FailureOr<unsigned> lossIndex = findLoss(function, loss);
+    if (failed(lossIndex))
+      return failure();
+    Block &block = function.getFunctionBody().front();
+    std::vector<llvm::Regex> frozen;
+    for (const std::string &pattern : freeze) {
+      std::string error;
+      if (!frozen.emplace_back("^(" + pattern + ")$").isValid(error))
+        return function.emitError("freeze '") << pattern << "' is no regular expression: " << error;
+    }
+    auto states = readers(getOperation(), block, [&](StringRef name) {
+      return llvm::any_of(frozen, [&](const llvm::Regex &pattern) { return pattern.match(name); });
+    });
+    SmallVector<Value> roots;
+    for (auto &[state, reads] : states)
+      for (Operation *read : reads)
+        roots.push_back(read->getResult(0));
+    Operation *end = block.getTerminator();
+    FailureOr<SmallVector<Value>> cotangents = differentiate(end->getOperand(*lossIndex), roots);
+    if (failed(cotangents))
+      return failure();
+
+    OpBuilder builder(end);
+    auto cotangent = cotangents->begin();
+    for (auto &[state, reads] : states) {
+      Value gradient;
+      for (Operation *read : reads)
+        if (Value part = *cotangent++)
+          gradient = accumulate(builder, gradient, ofState(builder, state, read, part));
+      if (gradient)
+        addResult(function, "grad." + state.getName(), gradient);
+    }
+    return success();
+  }
+
+  static Value accumulate(OpBuilder &builder, Value sum, Value part) {
+    return sum ? arith::AddFOp::create(builder, part.getLoc(), sum, part) : part;
+  }
+
+  /// The cotangent of what was read as one of the whole state.
+  static Value ofState(OpBuilder &builder, zero::StateOp state, Operation *read, Value cotangent) {
+    auto lookup = dyn_cast<zero::LookupOp>(read);
+    if (!lookup)
+      return cotangent;
+    return derivatives::RuleBuilder(builder, read->getLoc())
+        .scatterSlices(state.getTensorType(), lookup.getIndices(), cotangent);
+  }
+
+  void addResult(func::FuncOp function, const Twine &name, Value value) {
+    Operation *end = function.getFunctionBody().front().getTerminator();
+    end->insertOperands(end->getNumOperands(), value);
+    Builder builder(&getContext());
+    StringRef type = spillway::name(*dataTypeOf(getElementTypeOrSelf(value)));
+    DictionaryAttr attributes = builder.getDictionaryAttr(
+        {builder.getNamedAttr(valueNameAttrName, builder.getStringAttr(name)),
+         builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(type))});
+    if (failed(function.insertResult(function.getNumResults(), value.getType(), attributes)))
+      llvm_unreachable("a result is appended");
+  }
+};
+
+} // namespace

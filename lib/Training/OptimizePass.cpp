@@ -1,0 +1,169 @@
+#include "spillway/Training/Optimizer.h"
+#include "spillway/Training/Passes.h"
+
+#include "spillway/Conversion/OnnxToNN/Passes.h"
+#include "spillway/Support/ElementType.h"
+
+namespace spillway {
+#define GEN_PASS_DEF_NNOPTIMIZEPASS
+#include "spillway/Training/Passes.h.inc"
+} // namespace spillway
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+constexpr StringLiteral gradientPrefix = "grad.";
+
+/// A state with its gradient, which is a result of the function.
+struct Trained {
+  zero::StateOp state;
+  unsigned result;
+  Value gradient;
+};
+
+class NNOptimizePass : public spillway::impl::NNOptimizePassBase<NNOptimizePass> {
+public:
+  using NNOptimizePassBase::NNOptimizePassBase;
+
+  void runOnOperation() override {
+    auto functions = getOperation().getOps<func::FuncOp>();
+    if (!llvm::hasSingleElement(functions)) {
+      getOperation().emitError("the module must hold one function");
+      return signalPassFailure();
+    }
+    function = *functions.begin();
+    FailureOr<Optimizer> loaded =
+        Optimizer::load(getOperation().getLoc(), optimizer,
+                        SmallVector<std::string>(settings.begin(), settings.end()));
+    if (failed(loaded) || failed(update(*loaded)))
+      signalPassFailure();
+  }
+
+private:
+  FailureOr<std::vector<Trained>> findTrained() {
+    llvm::StringMap<zero::StateOp> states;
+    for (auto state : getOperation().getOps<zero::StateOp>())
+      states[state.getName()] = state;
+    std::vector<Trained> trained;
+    Operation *end = function.getBody().front().getTerminator();
+    for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+      auto name = function.getResultAttrOfType<StringAttr>(i, valueNameAttrName);
+      StringRef stateName = name ? name.getValue() : "";
+      if (!stateName.consume_front(gradientPrefix))
+        continue;
+      zero::StateOp state = states.lookup(stateName);
+      if (!state || state.getTensorType() != value.getType())
+        return function.emitError("result '") << name.getValue() << "' is the gradient of no state";
+      if (!state.getTensorType().getElementType().isF32())
+        return state.emitError("'") << state.getName() << "' is " << state.getTensorType()
+                                    << "; states that train are of f32";
+      trained.push_back({state, static_cast<unsigned>(i), value});
+    }
+    return trained;
+  }
+
+  LogicalResult update(const Optimizer &rule) {
+    FailureOr<std::vector<Trained>> trained = findTrained();
+    if (failed(trained))
+      return failure();
+    OpBuilder builder(function.getBody().front().getTerminator());
+    Value norm = clip > 0 || gradNorm ? globalNorm(builder, *trained) : Value();
+    Value factor = clip > 0 ? clippingFactor(builder, norm) : Value();
+    llvm::StringMap<Value> inputs;
+    for (StringRef name : rule.stepInputs())
+      inputs[name] = addInput(name);
+    for (Trained &one : *trained) {
+      Location location = one.gradient.getLoc();
+      RankedTensorType type = one.state.getTensorType();
+      SmallVector<zero::StateOp> states{one.state};
+      for (StringRef kept : rule.states())
+        states.push_back(addState(one.state, kept));
+      auto values = llvm::map_to_vector(states, [&](zero::StateOp state) -> Value {
+        return zero::UseOp::create(builder, location, type, state.getSymName(), IntegerAttr());
+      });
+      Value gradient = one.gradient;
+      if (factor)
+        gradient = arith::MulFOp::create(builder, location, gradient, spread(builder, factor, type));
+      SmallVector<Value> next =
+          rule.build(builder, location, values.front(), gradient, ArrayRef(values).drop_front(),
+                     [&](StringRef name) { return inputs.lookup(name); }, type.getRank() >= 2);
+      for (auto [state, value] : llvm::zip_equal(states, next))
+        zero::UpdateOp::create(builder, location, state.getSymName(), value);
+    }
+    return replaceResults(*trained, gradNorm ? norm : Value());
+  }
+
+  static Value constant(OpBuilder &builder, Location location, double value) {
+    auto type = RankedTensorType::get({}, builder.getF32Type());
+    return arith::ConstantOp::create(builder, location,
+                                     DenseElementsAttr::get(type, static_cast<float>(value)));
+  }
+  static Value spread(OpBuilder &builder, Value scalar, RankedTensorType type) {
+    return nn::BroadcastOp::create(builder, scalar.getLoc(), type, scalar, ArrayRef<int64_t>());
+  }
+
+  Value globalNorm(OpBuilder &builder, MutableArrayRef<Trained> trained) {
+    Location location = function.getLoc();
+    Value sum = constant(builder, location, 0);
+    for (Trained &one : trained) {
+      auto dims = llvm::to_vector(llvm::seq<int64_t>(0, one.state.getTensorType().getRank()));
+      Value square = nn::ReduceOp::create(builder, one.gradient.getLoc(), sum.getType(),
+                                          nn::ReductionKind::sum_square, one.gradient, dims);
+      sum = arith::AddFOp::create(builder, location, sum, square);
+    }
+    return math::SqrtOp::create(builder, location, sum);
+  }
+
+  /// min(1, clip / (norm + 1e-6)), as PyTorch's clip_grad_norm_.
+  Value clippingFactor(OpBuilder &builder, Value norm) {
+    Location location = function.getLoc();
+    Value divisor = arith::AddFOp::create(builder, location, norm, constant(builder, location, 1e-6));
+    Value share = arith::DivFOp::create(builder, location, constant(builder, location, clip), divisor);
+    return arith::MinimumFOp::create(builder, location, share, constant(builder, location, 1));
+  }
+
+  DictionaryAttr named(StringRef name, DataType type) {
+    Builder builder(&getContext());
+    return builder.getDictionaryAttr(
+        {builder.getNamedAttr(valueNameAttrName, builder.getStringAttr(name)),
+         builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(spillway::name(type)))});
+  }
+
+  Value addInput(StringRef name) {
+    unsigned index = function.getNumArguments();
+    auto type = RankedTensorType::get({}, Float64Type::get(&getContext()));
+    if (failed(function.insertArgument(index, type, named(name, DataType::f64), function.getLoc())))
+      llvm_unreachable("an argument is appended");
+    return function.getArgument(index);
+  }
+
+  zero::StateOp addState(zero::StateOp parameter, StringRef kept) {
+    OpBuilder builder(parameter);
+    builder.setInsertionPointAfter(parameter);
+    auto zeros = zero::SplatAttr::get(&getContext(), builder.getF32FloatAttr(0));
+    return zero::StateOp::create(builder, parameter.getLoc(), (parameter.getSymName() + "." + kept).str(),
+                                 (parameter.getName() + "." + kept).str(), parameter.getTensorType(),
+                                 zero::Role::moment, nn::PanelsAttr(), /*tile=*/IntegerAttr(),
+                                 /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), zeros);
+  }
+
+  LogicalResult replaceResults(ArrayRef<Trained> trained, Value norm) {
+    Operation *end = function.getBody().front().getTerminator();
+    llvm::BitVector gradients(function.getNumResults());
+    for (const Trained &one : trained)
+      gradients.set(one.result);
+    end->eraseOperands(gradients);
+    if (failed(function.eraseResults(gradients)))
+      return failure();
+    if (!norm)
+      return success();
+    end->insertOperands(end->getNumOperands(), norm);
+    return function.insertResult(function.getNumResults(), norm.getType(), named("grad_norm", DataType::f32));
+  }
+
+  func::FuncOp function;
+};
+
+} // namespace

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Fuzzes the readers with AddressSanitizer, one after the other.
+#   test/Fuzz/run.sh SECONDS [MODELS...]
+# MODELS are folders whose .onnx, .pb, .npy files and bundles are seeds, beside small models made here. What is
+# found lies in build-fuzz/<reader>/crash-*; make it a file of test/Fuzz/Inputs/<reader>.
+set -euo pipefail
+seconds=${1:?usage: test/Fuzz/run.sh SECONDS [MODELS...]}
+shift
+models=()
+for folder in "$@"; do models+=("$(realpath "$folder")"); done
+cd "$(dirname "$0")/../.."
+source=$PWD
+./setup --sanitize
+readers=(Npy TensorProto Bundle Table Import)
+cmake -S . -B build -G Ninja > build.configure.log
+cmake --build build --target spillway spillway-compiler spillway-modelgen
+cmake -S . -B build-fuzz -G Ninja -DSPILLWAY_FUZZ=ON -DSPILLWAY_SANITIZE=fuzzer-no-link,address > build-fuzz.configure.log
+cmake --build build-fuzz --target "${readers[@]/%/Fuzzer}"
+
+cd build-fuzz
+seeds=$PWD/seeds
+python3 "$source/test/Fuzz/make_seeds.py" "$source/build/bin" "$seeds" "$source/test" ${models[@]+"${models[@]}"}
+failed=0
+for reader in "${readers[@]}"; do
+  mkdir -p "$reader/corpus"
+  (cd "$reader" && ASAN_OPTIONS=allocator_may_return_null=1 "../bin/${reader}Fuzzer" corpus "$seeds/$reader" \
+    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 > log 2>&1) ||
+    failed=1
+  echo "$reader: $(grep -E 'number_of_executed_units|DONE|SUMMARY' "$reader/log" | tr '\n' ' ')"
+done
+exit $failed
