@@ -357,8 +357,8 @@ LogicalResult ConvOp::verify() {
   if (groups < 1 || filter[0] % groups != 0 || input[1] != groups * filter[1] ||
       result[0] != input[0] || result[1] != filter[0])
     return emitOpError("C2: channels do not agree: ")
-           << getInput().getType() << ", " << getFilter().getType() << " and " << getType() << " in "
-           << groups << " groups";
+           << getInput().getType() << ", " << getFilter().getType() << " and " << getType()
+           << " in " << groups << " groups";
   Type element = elementOf(getInput());
   if (elementOf(getFilter()) != element || elementOf(getResult()) != element ||
       element.isInteger(1))
@@ -541,7 +541,8 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
       continue;
     auto layout = kernel.getArgAttrOfType<PanelsAttr>(i, layoutAttrName);
     bool tile = getUnits() && layout && kernel.getArgAttr(i, tiledAttrName) &&
-                given.getElementType() == whole.getElementType() && sharesRest(given, whole, layout.getDim());
+                given.getElementType() == whole.getElementType() &&
+                sharesRest(given, whole, layout.getDim());
     if (!tile)
       return emitOpError("C1: operand ") << i << " is " << given << ", " << getCalleeAttr()
                                          << " takes " << whole;

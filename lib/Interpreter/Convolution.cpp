@@ -60,13 +60,15 @@ std::vector<T> convolve(ConvOp op, const std::vector<T> &input, const std::vecto
   int64_t batch = op.getInput().getType().getDimSize(0), groups = op.getGroups();
   int64_t channels = op.getFilter().getType().getDimSize(1);
   int64_t filters = op.getFilter().getType().getDimSize(0) / groups;
-  int64_t area = product(plane.sizes), places = product(plane.kernel), windows = product(plane.windows);
+  int64_t area = product(plane.sizes), places = product(plane.kernel),
+          windows = product(plane.windows);
   std::vector<T> sums(batch * groups * filters * windows), elements(windows);
   for (int64_t image = 0; image < batch * groups; ++image)
     for (int64_t c = 0; c < channels; ++c) {
       SmallVector<int64_t> place(plane.kernel.size());
       for (int64_t k = 0; k < places; ++k, advance(place, plane.kernel)) {
-        plane.gather(input.data() + (image * channels + c) * area, place, MutableArrayRef<T>(elements));
+        plane.gather(input.data() + (image * channels + c) * area, place,
+                     MutableArrayRef<T>(elements));
         for (int64_t m = 0; m < filters; ++m)
           multiplyAddRow(filter[((image % groups * filters + m) * channels + c) * places + k],
                          elements.data(), sums.data() + (image * filters + m) * windows, windows);

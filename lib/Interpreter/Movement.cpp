@@ -205,7 +205,8 @@ FailureOr<TensorValue> spillway::evaluateMovement(Operation *op, ArrayRef<Tensor
         });
       })
       .Case([&](WindowsOp windows) {
-        size_t sliding = windows.getStrides().size(), leading = operands[0].getShape().size() - sliding;
+        size_t sliding = windows.getStrides().size(),
+               leading = operands[0].getShape().size() - sliding;
         return pull(operands[0], type, [&](ArrayRef<int64_t> index, auto at) {
           llvm::copy(index.take_front(leading), at.begin());
           for (size_t d = 0; d < sliding; ++d)
@@ -232,7 +233,8 @@ FailureOr<TensorValue> spillway::evaluateMovement(Operation *op, ArrayRef<Tensor
             pad.getValue() ? operands[1].getBytes().data() : nullptr);
       })
       .Case([&](IotaOp index) { return iota(index); })
-      .Case([&](GatherOp op) { return gather(operands[0], operands[1], op.getDim(), type, reason); })
+      .Case(
+          [&](GatherOp op) { return gather(operands[0], operands[1], op.getDim(), type, reason); })
       .Case([&](GatherElementsOp op) { return gatherElements(op, operands, reason); })
       .Case([&](GatherNDOp op) { return gatherND(op, operands, reason); })
       .Default([&](Operation *) {

@@ -97,8 +97,7 @@ Status readRowPanels(OpenFile &file, const StateView &state, const TensorSink &s
   for (uint64_t panel = 0; panel < type.panelCount(); ++panel) {
     OpenFile::Range range{state.fileOffset + panel * type.pieceBytes(), type.pieceBytes()};
     SPILLWAY_RETURN_IF_ERROR(file.read({&range, 1}));
-    PanelSegment segment =
-        PanelSegment::of(type, panel, type.panelDepth(), type.rowBytes());
+    PanelSegment segment = PanelSegment::of(type, panel, type.panelDepth(), type.rowBytes());
     unpack(segment, range.data, canonical.data());
     SPILLWAY_RETURN_IF_ERROR(sink(std::span(canonical).first(segment.width * type.rowBytes())));
   }

@@ -36,7 +36,8 @@ int64_t areaBytes(int64_t elements, Type element) {
   return llvm::alignTo(elements * nn::elementBytes(element), cacheLine);
 }
 
-/// Whole rows of a block: as many as fit, or fewer where they leave fewer lanes of the last vector empty.
+/// Whole rows of a block: as many as fit, or fewer where they leave fewer lanes of the last vector
+/// empty.
 int64_t rowsPerBlock(int64_t rows, int64_t length) {
   int64_t most = std::clamp<int64_t>(maxBlockWindows / length, 1, rows), best = most;
   auto lanes = [&](int64_t count) {
@@ -63,9 +64,9 @@ bool isPointwise(nn::ConvOp conv) {
 nn::PanelsAttr filterPanelsAttr(nn::ConvOp conv) {
   auto argument = dyn_cast<BlockArgument>(conv.getFilter());
   auto kernel = conv->getParentOfType<nn::KernelOp>();
-  return argument && kernel ? kernel.getArgAttrOfType<nn::PanelsAttr>(argument.getArgNumber(),
-                                                                      nn::layoutAttrName)
-                            : nn::PanelsAttr();
+  return argument && kernel
+             ? kernel.getArgAttrOfType<nn::PanelsAttr>(argument.getArgNumber(), nn::layoutAttrName)
+             : nn::PanelsAttr();
 }
 
 } // namespace
@@ -114,14 +115,13 @@ PackedConvPlan::PackedConvPlan(nn::ConvOp conv) : shape(conv) {
 
   blockDepth = std::min(shape.depth(), maxBlockDepth);
   groupPanels = std::min(shape.filterPanels(), maxGroupPanels);
-  packsOnce = shape.filterPanels() <= maxGroupPanels
-                  ? shape.depth() <= maxBlockDepth
-                  : shape.depth() * packedStride() * nn::elementBytes(shape.accumulator) <=
-                        maxPackedBytes;
+  packsOnce =
+      shape.filterPanels() <= maxGroupPanels
+          ? shape.depth() <= maxBlockDepth
+          : shape.depth() * packedStride() * nn::elementBytes(shape.accumulator) <= maxPackedBytes;
   int64_t panels = shape.groups * shape.filterPanels();
-  unitsArePanels =
-      nn::tensorBytes(conv.getFilter().getType()) >= tiledFilterBytes ||
-      (blocks() < enoughBlocks && blocks() < panels);
+  unitsArePanels = nn::tensorBytes(conv.getFilter().getType()) >= tiledFilterBytes ||
+                   (blocks() < enoughBlocks && blocks() < panels);
   storedInPanels = static_cast<bool>(filterPanelsAttr(conv));
   packsFilter = !storedInPanels || !shape.fillsPanels() || shape.element != shape.accumulator;
 }
@@ -139,8 +139,8 @@ bool PackedConvPlan::mayEndInHalf() const {
          endsInHalf(shape.rowLength() % blockColumns);
 }
 
-// An odd number of lines, so that the same windows at neighbouring depths lie in different sets of a cache. Rows
-// that are no whole vectors are written over their end.
+// An odd number of lines, so that the same windows at neighbouring depths lie in different sets of
+// a cache. Rows that are no whole vectors are written over their end.
 int64_t PackedConvPlan::packedStride() const {
   return ((llvm::divideCeil(blockWindows(), panelWidth) + 1) | 1) * panelWidth;
 }
@@ -168,7 +168,8 @@ DepthwiseConvPlan::DepthwiseConvPlan(nn::ConvOp conv) : shape(conv) {
     return (windows - 1) * shape.strides[d] + (shape.kernel[d] - 1) * shape.dilations[d] + 1;
   };
   size_t last = shape.windows.size() - 1;
-  phaseColumns = llvm::divideCeil(std::max<int64_t>(0, seen(last, shape.rowLength())), shape.strides[last]);
+  phaseColumns =
+      llvm::divideCeil(std::max<int64_t>(0, seen(last, shape.rowLength())), shape.strides[last]);
   // Vectors are read over the end of a row.
   phaseStride = llvm::alignTo(phaseColumns, panelWidth) + panelWidth;
   slabWindows = shape.windows.front();
@@ -178,8 +179,8 @@ DepthwiseConvPlan::DepthwiseConvPlan(nn::ConvOp conv) : shape(conv) {
       rowsBehind *= std::max<int64_t>(0, seen(d, shape.windows[d]));
     int64_t indexBytes = rowsBehind * rowStride() * nn::elementBytes(shape.accumulator);
     int64_t rows = maxSlabBytes / std::max<int64_t>(1, indexBytes) - seen(0, 1) + 1;
-    int64_t parts = llvm::divideCeil(shape.windows.front(),
-                                     std::max<int64_t>(1, rows / shape.strides.front()));
+    int64_t parts =
+        llvm::divideCeil(shape.windows.front(), std::max<int64_t>(1, rows / shape.strides.front()));
     slabWindows = llvm::divideCeil(shape.windows.front(), std::max<int64_t>(1, parts));
   }
   slabs = slabWindows == 0 ? 0 : llvm::divideCeil(shape.windows.front(), slabWindows);

@@ -37,16 +37,18 @@ private:
   void emitBlock(Value group, Value block, Range panels);
   void emitGroup(Value group, const Block &block, Range panels);
   void pack(Value group, const Block &block, Value depth);
-  void packRow(const Block &block, Value image, ArrayRef<Value> place, Value row, Value channel, Value at);
+  void packRow(const Block &block, Value image, ArrayRef<Value> place, Value row, Value channel,
+               Value at);
   void packFilter(Value filter, int64_t filters, Value depth);
   void multiplyPanel(Value group, const Block &block, Range range, Value panel, Value depth);
-  void continueTile(int64_t lanes, int64_t firstRow, int64_t rows, Value windows, Value accumulatorsAt, Value weights,
-                    Value depth);
+  void continueTile(int64_t lanes, int64_t firstRow, int64_t rows, Value windows,
+                    Value accumulatorsAt, Value weights, Value depth);
   void clear(Range range, Value panel);
   void emitEpilogue(Value group, const Block &block, Range range, Value panel);
   void emitRuns(Value group, const Block &block, Value filter, Value accumulatorsAt, int64_t rows,
                 int64_t columns);
-  void emitVector(const Block &block, Value image, Value filter, Value position, Value at, int64_t active);
+  void emitVector(const Block &block, Value image, Value filter, Value position, Value at,
+                  int64_t active);
 
   const ConvShape &shape() const { return plan.shape; }
   Value constant(int64_t value) { return kernel.constantIndex(value); }
@@ -86,12 +88,14 @@ WindowRows packedRows(KernelBuilder &kernel, nn::ConvOp conv, const PackedConvPl
   int64_t stride = shape.strides.back(), low = shape.low.back();
   int64_t highest = (plan.columnBlocks - 1) * plan.blockColumns * stride +
                     (shape.kernel.back() - 1) * shape.dilations.back() - low;
-  return WindowRows(kernel, imageOf(kernel, conv), shape.sizes.back(), plan.blockColumns, stride, -low, highest);
+  return WindowRows(kernel, imageOf(kernel, conv), shape.sizes.back(), plan.blockColumns, stride,
+                    -low, highest);
 }
 
 } // namespace
 
-PackedConvEmitter::PackedConvEmitter(KernelBuilder &kernel, nn::ConvOp conv, const Epilogue &epilogue)
+PackedConvEmitter::PackedConvEmitter(KernelBuilder &kernel, nn::ConvOp conv,
+                                     const Epilogue &epilogue)
     : kernel(kernel), b(kernel.builder()), math(kernel), conv(conv), epilogue(epilogue), plan(conv),
       rows(packedRows(kernel, conv, plan)) {
   auto area = [&](int64_t offset, int64_t elements) {
@@ -128,11 +132,15 @@ void PackedConvEmitter::emit() {
 }
 
 PackedConvEmitter::Block PackedConvEmitter::blockAt(Value linear) {
-  SmallVector<Value> index =
-      math.delinearize(linear, {shape().images / plan.blockImages, plan.rowBlocks, plan.columnBlocks});
-  Block block{math.mul(index[0], plan.blockImages), math.mul(index[1], plan.blockRows),
-              math.mul(index[2], plan.blockColumns), {}, {}};
-  block.rows = math.min(constant(plan.blockRows), math.sub(constant(shape().rowCount()), block.row));
+  SmallVector<Value> index = math.delinearize(
+      linear, {shape().images / plan.blockImages, plan.rowBlocks, plan.columnBlocks});
+  Block block{math.mul(index[0], plan.blockImages),
+              math.mul(index[1], plan.blockRows),
+              math.mul(index[2], plan.blockColumns),
+              {},
+              {}};
+  block.rows =
+      math.min(constant(plan.blockRows), math.sub(constant(shape().rowCount()), block.row));
   block.columns =
       math.min(constant(plan.blockColumns), math.sub(constant(shape().rowLength()), block.column));
   return block;
@@ -185,8 +193,9 @@ void PackedConvEmitter::pack(Value group, const Block &block, Value depth) {
     Value at = math.mul(plan.packsOnce ? k : math.sub(k, depth), plan.packedStride());
     kernel.loop(0, plan.blockImages, 1, [&](Value inBlock) {
       Value image = math.add(block.image, inBlock);
-      Value channel = math.add(math.mul(math.add(math.mul(image, shape().groups), group), shape().channels),
-                               place.front());
+      Value channel =
+          math.add(math.mul(math.add(math.mul(image, shape().groups), group), shape().channels),
+                   place.front());
       Value imageAt = math.add(at, math.mul(inBlock, plan.blockRows * plan.blockColumns));
       kernel.loop(constant(0), block.rows, 1, [&](Value row) {
         packRow(block, image, ArrayRef(place).drop_front(), row, channel,
@@ -203,8 +212,9 @@ void PackedConvEmitter::packRow(const Block &block, Value image, ArrayRef<Value>
   if (last > 0)
     positions = math.delinearize(math.add(block.row, row), ArrayRef(shape().windows).drop_back());
   auto position = [&](Value window, size_t d) {
-    return math.add(math.add(math.mul(window, shape().strides[d]), math.mul(place[d], shape().dilations[d])),
-                    -shape().low[d]);
+    return math.add(
+        math.add(math.mul(window, shape().strides[d]), math.mul(place[d], shape().dilations[d])),
+        -shape().low[d]);
   };
   for (auto [d, each] : llvm::enumerate(positions))
     each = position(each, d);
@@ -230,26 +240,31 @@ void PackedConvEmitter::packFilter(Value first, int64_t filters, Value depth) {
   if (plan.storedInPanels && shape().fillsPanels())
     return forDepth(kernel, depth, plan.blockDepth, shape().depth(), 1, [&](Value k, int64_t) {
       ElementEmitter emitter(kernel, panelWidth, filters);
-      vector::StoreOp::create(b, pull(emitter, LaneIndex(first, 1), LaneIndex(k)), packedFilter, at(k, 0));
+      vector::StoreOp::create(b, pull(emitter, LaneIndex(first, 1), LaneIndex(k)), packedFilter,
+                              at(k, 0));
     });
-  forDepth(kernel, depth, plan.blockDepth, shape().depth(), transposeSize, [&](Value k, int64_t active) {
-    ElementEmitter emitter(kernel, transposeSize, active);
-    for (int64_t row = 0; row < filters; row += transposeSize) {
-      SmallVector<Value> block;
-      for (int64_t i = row; i < std::min(filters, row + transposeSize); ++i)
-        block.push_back(pull(emitter, emitter.indices().add(LaneIndex(first), i), LaneIndex(k, 1)));
-      for (auto [i, column] : llvm::enumerate(transposeBlock(b, block)))
-        if (static_cast<int64_t>(i) < active)
-          vector::StoreOp::create(b, column, packedFilter, math.add(at(k, row), i * panelWidth));
-    }
-  });
+  forDepth(kernel, depth, plan.blockDepth, shape().depth(), transposeSize,
+           [&](Value k, int64_t active) {
+             ElementEmitter emitter(kernel, transposeSize, active);
+             for (int64_t row = 0; row < filters; row += transposeSize) {
+               SmallVector<Value> block;
+               for (int64_t i = row; i < std::min(filters, row + transposeSize); ++i)
+                 block.push_back(
+                     pull(emitter, emitter.indices().add(LaneIndex(first), i), LaneIndex(k, 1)));
+               for (auto [i, column] : llvm::enumerate(transposeBlock(b, block)))
+                 if (static_cast<int64_t>(i) < active)
+                   vector::StoreOp::create(b, column, packedFilter,
+                                           math.add(at(k, row), i * panelWidth));
+             }
+           });
 }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-void PackedConvEmitter::multiplyPanel(Value group, const Block &block, Range range, Value panel, Value depth) {
+void PackedConvEmitter::multiplyPanel(Value group, const Block &block, Range range, Value panel,
+                                      Value depth) {
   Value panelAt = firstAccumulator(range, panel);
   Value windows = arith::MulIOp::create(b, math.mul(block.rows, plan.blockImages), block.columns);
   forColumns(kernel, panel, shape().filters, [&](Value column, int64_t filters) {
@@ -288,8 +303,9 @@ void PackedConvEmitter::multiplyPanel(Value group, const Block &block, Range ran
   });
 }
 
-void PackedConvEmitter::continueTile(int64_t lanes, int64_t firstRow, int64_t rowCount, Value windows,
-                                     Value accumulatorsAt, Value weights, Value depth) {
+void PackedConvEmitter::continueTile(int64_t lanes, int64_t firstRow, int64_t rowCount,
+                                     Value windows, Value accumulatorsAt, Value weights,
+                                     Value depth) {
   auto accumulatorAt = [&](int64_t row) {
     return math.add(accumulatorsAt, (firstRow + row) * plan.accumulatorStride());
   };
@@ -311,7 +327,8 @@ void PackedConvEmitter::continueTile(int64_t lanes, int64_t firstRow, int64_t ro
     return vector::LoadOp::create(b, type, packed,
                                   math.add(windows, math.mul(k, plan.packedStride())));
   };
-  multiplyTile(kernel, carried, blockDepth(depth), shape().depth() % depthUnroll == 0, weight, elements);
+  multiplyTile(kernel, carried, blockDepth(depth), shape().depth() % depthUnroll == 0, weight,
+               elements);
   for (int64_t row = 0; row < rowCount; ++row)
     vector::StoreOp::create(b, carried[row], accumulators, accumulatorAt(row));
 }
@@ -329,7 +346,8 @@ void PackedConvEmitter::clear(Range range, Value panel) {
 
 void PackedConvEmitter::emitEpilogue(Value group, const Block &block, Range range, Value panel) {
   Value panelAt = firstAccumulator(range, panel);
-  int64_t rowRest = shape().rowCount() % plan.blockRows, columnRest = shape().rowLength() % plan.blockColumns;
+  int64_t rowRest = shape().rowCount() % plan.blockRows,
+          columnRest = shape().rowLength() % plan.blockColumns;
   forColumns(kernel, panel, shape().filters, [&](Value column, int64_t filters) {
     kernel.loop(0, filters, 1, [&](Value row) {
       Value filter = math.add(math.add(math.mul(group, shape().filters), column), row);
@@ -341,7 +359,8 @@ void PackedConvEmitter::emitEpilogue(Value group, const Block &block, Range rang
       // A block has fewer rows or fewer columns, never both.
       Value isWhole;
       if (rowRest)
-        isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block.rows, constant(plan.blockRows));
+        isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block.rows,
+                                        constant(plan.blockRows));
       else if (columnRest)
         isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block.columns,
                                         constant(plan.blockColumns));
@@ -355,8 +374,8 @@ void PackedConvEmitter::emitEpilogue(Value group, const Block &block, Range rang
 }
 
 // The windows of an image in a block follow each other in the result.
-void PackedConvEmitter::emitRuns(Value group, const Block &block, Value filter, Value accumulatorsAt,
-                                 int64_t rowCount, int64_t columnCount) {
+void PackedConvEmitter::emitRuns(Value group, const Block &block, Value filter,
+                                 Value accumulatorsAt, int64_t rowCount, int64_t columnCount) {
   int64_t length = rowCount * columnCount, whole = length / panelWidth * panelWidth;
   Value first = math.add(math.mul(block.row, shape().rowLength()), block.column);
   kernel.setFacts(first, {1, shape().windowCount()});
@@ -376,8 +395,8 @@ void PackedConvEmitter::emitRuns(Value group, const Block &block, Value filter, 
   });
 }
 
-void PackedConvEmitter::emitVector(const Block &block, Value image, Value filter, Value position, Value at,
-                                   int64_t active) {
+void PackedConvEmitter::emitVector(const Block &block, Value image, Value filter, Value position,
+                                   Value at, int64_t active) {
   int64_t lanes = active > 8 ? panelWidth : 8;
   Value accumulator =
       vector::LoadOp::create(b, VectorType::get({lanes}, shape().accumulator), accumulators, at);

@@ -19,7 +19,8 @@ constexpr int64_t maxUnrolledPlaces = 32;
 class DepthwiseEmitter {
 public:
   DepthwiseEmitter(KernelBuilder &kernel, nn::ConvOp conv, const Epilogue &epilogue)
-      : kernel(kernel), b(kernel.builder()), math(kernel), conv(conv), epilogue(epilogue), plan(conv),
+      : kernel(kernel), b(kernel.builder()), math(kernel), conv(conv), epilogue(epilogue),
+        plan(conv),
         slab(kernel.scratch(0, MemRefType::get({plan.slabElements()}, plan.shape.accumulator))) {}
 
   void emit();
@@ -62,8 +63,8 @@ void DepthwiseEmitter::emit() {
     copySlab(unit);
     if (lastDim() == 0)
       return emitRow(unit, {});
-    Value end = math.min(math.add(unit.first, plan.slabWindows),
-                         math.constant(shape().windows.front()));
+    Value end =
+        math.min(math.add(unit.first, plan.slabWindows), math.constant(shape().windows.front()));
     kernel.setFacts(end, {1, shape().windows.front()});
     ArrayRef<int64_t> behind = ArrayRef(shape().windows).drop_back().drop_front();
     int64_t rows = 1;
@@ -84,8 +85,8 @@ void DepthwiseEmitter::copySlab(const Unit &unit) {
   size_t last = lastDim();
   int64_t stride = shape().strides[last], low = shape().low[last];
   auto image = cast<BlockArgument>(conv.getInput());
-  WindowRows rows(kernel, kernel.argument(image.getArgNumber()), shape().sizes[last], plan.phaseColumns,
-                  stride, -low, stride - 1 - low);
+  WindowRows rows(kernel, kernel.argument(image.getArgNumber()), shape().sizes[last],
+                  plan.phaseColumns, stride, -low, stride - 1 - low);
   Value channel = math.add(
       math.mul(unit.image, shape().groups),
       shape().filters == 1
@@ -106,7 +107,8 @@ void DepthwiseEmitter::copySlab(const Unit &unit) {
     for (int64_t phase = 0; phase < stride; ++phase) {
       Value at = math.add(math.mul(row, plan.rowStride()), phase * plan.phaseStride);
       math.either(
-          math.areInside(positions, sizes), [&] { rows.copy(from, math.constant(phase - low), slab, at); },
+          math.areInside(positions, sizes),
+          [&] { rows.copy(from, math.constant(phase - low), slab, at); },
           [&] { rows.clear(slab, at); });
     }
   });
@@ -121,7 +123,8 @@ void DepthwiseEmitter::emitRow(const Unit &unit, ArrayRef<Value> row) {
     emitVector(unit, row, math.constant(whole), length - whole);
 }
 
-void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value column, int64_t active) {
+void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value column,
+                                  int64_t active) {
   int64_t lanes = active > 8 ? panelWidth : 8;
   ElementEmitter emitter(kernel, lanes, active);
   auto type = VectorType::get({lanes}, shape().accumulator);
@@ -149,8 +152,7 @@ void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value c
   }
   Value element = fromAccumulator(b, sum, shape().element);
   ElementIndex index{LaneIndex(unit.image), LaneIndex(unit.filter)};
-  ArrayRef<int64_t> windows =
-      cast<RankedTensorType>(conv.getType()).getShape().drop_front(2);
+  ArrayRef<int64_t> windows = cast<RankedTensorType>(conv.getType()).getShape().drop_front(2);
   if (windows.size() == shape().windows.size()) {
     for (Value position : row)
       index.push_back(LaneIndex(position));
@@ -161,14 +163,14 @@ void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value c
   epilogue.store(emitter, element, index);
 }
 
-Value DepthwiseEmitter::multiply(Value sum, const Unit &unit, ElementEmitter &emitter, ArrayRef<Value> row,
-                                 Value column, ArrayRef<Value> place) {
+Value DepthwiseEmitter::multiply(Value sum, const Unit &unit, ElementEmitter &emitter,
+                                 ArrayRef<Value> row, Value column, ArrayRef<Value> place) {
   size_t last = lastDim();
   SmallVector<Value> positions;
   for (size_t d = 0; d < last; ++d) {
     Value window = d == 0 ? math.sub(row[d], unit.first) : row[d];
-    positions.push_back(math.add(math.mul(window, shape().strides[d]),
-                                 math.mul(place[d], shape().dilations[d])));
+    positions.push_back(
+        math.add(math.mul(window, shape().strides[d]), math.mul(place[d], shape().dilations[d])));
   }
   // The place's column among those of its remainder.
   Value distance = math.mul(place[last], shape().dilations[last]);

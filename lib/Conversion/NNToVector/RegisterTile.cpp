@@ -121,8 +121,8 @@ void kernels::multiplyTile(KernelBuilder &kernel, MutableArrayRef<Value> accumul
   loop(whole, depth, 1);
 }
 
-void kernels::forDepth(KernelBuilder &kernel, Value from, int64_t block, int64_t depth, int64_t step,
-                       function_ref<void(Value, int64_t)> body) {
+void kernels::forDepth(KernelBuilder &kernel, Value from, int64_t block, int64_t depth,
+                       int64_t step, function_ref<void(Value, int64_t)> body) {
   ImplicitLocOpBuilder &b = kernel.builder();
   int64_t whole = depth / step * step, rest = depth - whole;
   Value end = arith::AddIOp::create(b, from, kernel.constantIndex(block));
@@ -135,8 +135,8 @@ void kernels::forDepth(KernelBuilder &kernel, Value from, int64_t block, int64_t
   auto tail = [&] { body(kernel.constantIndex(whole), rest); };
   if (block == depth)
     return tail();
-  kernel.when(
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, kernel.constantIndex(whole)), tail);
+  kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, kernel.constantIndex(whole)),
+              tail);
 }
 
 void kernels::forColumns(KernelBuilder &kernel, Value panel, int64_t columns,

@@ -72,8 +72,8 @@ Value kernels::fromAccumulator(ImplicitLocOpBuilder &builder, Value value, Type 
 // Rows
 //===----------------------------------------------------------------------===//
 
-WindowRows::WindowRows(KernelBuilder &kernel, Value image, int64_t columns, int64_t count, int64_t stride,
-                       int64_t lowest, int64_t highest)
+WindowRows::WindowRows(KernelBuilder &kernel, Value image, int64_t columns, int64_t count,
+                       int64_t stride, int64_t lowest, int64_t highest)
     : kernel(kernel), image(image), columns(columns), count(count), stride(stride),
       lanes(count > 8 ? 16 : 8) {
   // Reads go up to the element before the one that would follow.
@@ -121,7 +121,8 @@ Value WindowRows::load(Value row, Value first) const {
   int64_t last = columns - lanes * stride;
   if (last < 0)
     return loadMasked(address, first);
-  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, kernel.constantIndex(last));
+  Value inside =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, kernel.constantIndex(last));
   auto branch = scf::IfOp::create(b, TypeRange(VectorType::get({lanes}, element)), inside,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -155,12 +156,15 @@ Value WindowRows::loadMasked(Value address, Value first) const {
     for (int64_t lane = 0; lane < lanes; ++lane)
       values.push_back(APInt(position.getIntOrFloatBitWidth(), static_cast<uint64_t>(value(lane)),
                              /*isSigned=*/true));
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(cast<ShapedType>(Type(positions)), values));
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(cast<ShapedType>(Type(positions)), values));
   };
   Value distances = constant([&](int64_t lane) { return lane * stride; });
-  Value base = vector::BroadcastOp::create(b, positions, arith::IndexCastOp::create(b, position, first));
-  Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, arith::AddIOp::create(b, base, distances),
-                                     constant([&](int64_t) { return columns; }));
+  Value base =
+      vector::BroadcastOp::create(b, positions, arith::IndexCastOp::create(b, position, first));
+  Value mask =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, arith::AddIOp::create(b, base, distances),
+                            constant([&](int64_t) { return columns; }));
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
   if (stride == 1)
     return vector::MaskedLoadOp::create(b, type, image, ValueRange(address), mask, zero);

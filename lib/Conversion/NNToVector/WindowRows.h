@@ -9,14 +9,14 @@ namespace spillway::kernels {
 class WindowRows {
 public:
   /// Of `count` elements, `stride` columns apart, that begin at columns from `lowest` to `highest`.
-  WindowRows(KernelBuilder &kernel, mlir::Value image, int64_t columns, int64_t count, int64_t stride,
-             int64_t lowest, int64_t highest);
+  WindowRows(KernelBuilder &kernel, mlir::Value image, int64_t columns, int64_t count,
+             int64_t stride, int64_t lowest, int64_t highest);
 
   /// Elements that copy() and clear() write at most.
   static int64_t written(int64_t count) { return llvm::alignTo(count, count > 8 ? 16 : 8); }
 
-  /// Copies elements of the row whose column 0 lies at `row`, beginning at column `first`, to `target` from `at` on.
-  /// What is written behind them has no meaning.
+  /// Copies elements of the row whose column 0 lies at `row`, beginning at column `first`, to
+  /// `target` from `at` on. What is written behind them has no meaning.
   void copy(mlir::Value row, mlir::Value first, mlir::Value target, mlir::Value at) const;
   /// Writes zeros instead.
   void clear(mlir::Value target, mlir::Value at) const;
@@ -64,6 +64,7 @@ class Epilogue;
 void emitDepthwiseConv(KernelBuilder &kernel, nn::ConvOp conv, const Epilogue &epilogue);
 
 /// An accumulator as an element of the convolution's result.
-mlir::Value fromAccumulator(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, mlir::Type element);
+mlir::Value fromAccumulator(mlir::ImplicitLocOpBuilder &builder, mlir::Value value,
+                            mlir::Type element);
 
 } // namespace spillway::kernels

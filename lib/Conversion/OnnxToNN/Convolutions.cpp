@@ -38,7 +38,8 @@ LogicalResult addBias(Node &node, Tensor y) {
   if (!bias)
     return node.result(y);
   if (bias->shape() != ArrayRef<int64_t>({y.size(1)}))
-    return node.error() << "the bias must have " << y.size(1) << " elements, not " << bias->tensorType();
+    return node.error() << "the bias must have " << y.size(1) << " elements, not "
+                        << bias->tensorType();
   return node.result(node.emit.add(y, perChannel(node.emit, *bias, y.shape())));
 }
 
@@ -47,8 +48,8 @@ Tensor convolve(Emitter &emit, Tensor image, Tensor filter, ArrayRef<int64_t> st
                 int64_t groups) {
   Shape shape{image.size(0), filter.size(0)};
   llvm::append_range(shape, windows);
-  return {emit.create<nn::ConvOp>(emit.typeOf(image.type, shape), image.value, filter.value, strides,
-                                  dilations, low, groups),
+  return {emit.create<nn::ConvOp>(emit.typeOf(image.type, shape), image.value, filter.value,
+                                  strides, dilations, low, groups),
           image.type};
 }
 
@@ -64,16 +65,17 @@ LogicalResult convertConv(Node &node) {
   auto sliding = readWindows(node, image, filter.shape().drop_front(2), /*roundUp=*/false);
   if (failed(sliding))
     return failure();
-  return addBias(node, convolve(node.emit, image, filter, sliding->strides, sliding->dilations, sliding->low,
-                                sliding->windows, groups));
+  return addBias(node, convolve(node.emit, image, filter, sliding->strides, sliding->dilations,
+                                sliding->low, sliding->windows, groups));
 }
 
 //===----------------------------------------------------------------------===//
 // ConvTranspose
 //===----------------------------------------------------------------------===//
 
-/// Results of one remainder by the stride along one dimension: those at q * stride + remainder are a plain
-/// convolution of the image with some of the filter's places, from the last to the first one.
+/// Results of one remainder by the stride along one dimension: those at q * stride + remainder are
+/// a plain convolution of the image with some of the filter's places, from the last to the first
+/// one.
 struct Phase {
   /// Places last, last - step, ..., `count` of them.
   int64_t last = 0, step = 1, count = 0;
@@ -114,7 +116,8 @@ Tensor turnFilter(Emitter &emit, Tensor filter, int64_t groups, ArrayRef<Phase> 
   return emit.reshape(emit.transpose(emit.reshape(part, grouped), perm), shape);
 }
 
-/// Results of all remainders, in row-major order of these, to where they lie: [n, m, q * stride...].
+/// Results of all remainders, in row-major order of these, to where they lie: [n, m, q *
+/// stride...].
 Tensor interleavePhases(Emitter &emit, ArrayRef<Tensor> parts, ArrayRef<int64_t> strides) {
   Shape each(parts.front().shape());
   each.insert(each.begin(), 1);
@@ -167,7 +170,8 @@ FailureOr<SlidingWindows> readTransposed(Node &node, Tensor image, ArrayRef<int6
       continue;
     }
     if (whole < low + high && size > 0)
-      return node.error() << "pads take more than the " << whole << " elements of dimension " << d + 2;
+      return node.error() << "pads take more than the " << whole << " elements of dimension "
+                          << d + 2;
     sliding->windows.push_back(std::max<int64_t>(0, whole - low - high));
   }
   return sliding;
@@ -207,8 +211,8 @@ Tensor convolveTransposed(Emitter &emit, Tensor image, Tensor filter, int64_t gr
       dilations.push_back(phase.dilation);
       low.push_back(phase.low);
     }
-    parts.push_back(convolve(emit, image, turnFilter(emit, filter, groups, phases), ones, dilations, low,
-                             counts, groups));
+    parts.push_back(convolve(emit, image, turnFilter(emit, filter, groups, phases), ones, dilations,
+                             low, counts, groups));
   }
   Tensor y = phaseCount == 1 ? parts.front() : interleavePhases(emit, parts, strides);
   Shape sizes(shape);

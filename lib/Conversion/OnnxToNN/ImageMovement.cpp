@@ -9,8 +9,10 @@ namespace {
 
 FailureOr<int64_t> readBlockSize(Node &node) {
   int64_t block = node.attr("blocksize", int64_t{0});
-  if (node.in(0).rank() != 4 || block < 1 || block > (int64_t{1} << 20))
-    return node.error() << "blocksize " << block << " does not go with an input " << node.in(0).tensorType();
+  if (node.in(0).rank() != 4 || block < 1 || block > (int64_t{1} << 20) ||
+      std::max(node.in(0).size(2), node.in(0).size(3)) > maxElementCount / block)
+    return node.error() << "blocksize " << block << " does not go with an input "
+                        << node.in(0).tensorType();
   return block;
 }
 
@@ -24,7 +26,8 @@ LogicalResult convertDepthToSpace(Node &node) {
     return node.error() << "unknown mode '" << mode << "'";
   int64_t b = *block, channels = x.size(1) / (b * b);
   if (x.size(1) % (b * b) != 0)
-    return node.error() << x.size(1) << " channels are no multiple of blocks of " << b << " x " << b;
+    return node.error() << x.size(1) << " channels are no multiple of blocks of " << b << " x "
+                        << b;
   Emitter &emit = node.emit;
   bool depthFirst = mode == "DCR";
   Shape apart = depthFirst ? Shape{x.size(0), b, b, channels, x.size(2), x.size(3)}
@@ -63,7 +66,8 @@ LogicalResult convertCol2Im(Node &node) {
     return node.error() << "the input must have rank 3 and give an image of a possible size, not "
                         << x.tensorType();
   auto sliding = readWindows(node, emit.splat(x.type, image, 0), *block, /*roundUp=*/false);
-  auto places = elementCount(*block), windows = failed(sliding) ? std::nullopt : elementCount(sliding->windows);
+  auto places = elementCount(*block),
+       windows = failed(sliding) ? std::nullopt : elementCount(sliding->windows);
   if (failed(sliding))
     return failure();
   if (!places || *places > 4096)

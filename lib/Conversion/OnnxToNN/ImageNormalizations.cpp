@@ -19,11 +19,13 @@ Tensor inverseRoot(Emitter &emit, Tensor variance, double epsilon) {
 
 LogicalResult expectVector(Node &node, unsigned i, int64_t size, StringRef what) {
   if (node.in(i).shape() != ArrayRef<int64_t>({size}))
-    return node.error() << what << " must have " << size << " elements, not " << node.in(i).tensorType();
+    return node.error() << what << " must have " << size << " elements, not "
+                        << node.in(i).tensorType();
   return success();
 }
 
-/// The mean of elements that are reduced with `dims` and of their squared distances from it, in the dimensions left.
+/// The mean of elements that are reduced with `dims` and of their squared distances from it, in the
+/// dimensions left.
 struct Moments {
   Tensor mean, variance;
 
@@ -54,7 +56,7 @@ LogicalResult convertBatchNormalization(Node &node) {
   if (x.rank() < 1)
     return node.error() << "the input must have one dimension or more";
   // A batch without channels has one.
-  Shape channels = perElement    ? Shape(x.shape().drop_front())
+  Shape channels = perElement     ? Shape(x.shape().drop_front())
                    : x.rank() > 1 ? Shape{x.size(1)}
                                   : Shape{1};
   for (unsigned i = 1; i < 5; ++i)
@@ -155,7 +157,8 @@ LogicalResult convertGroupNormalization(Node &node) {
 
 LogicalResult convertLRN(Node &node) {
   Tensor x = node.in(0);
-  double alpha = node.attr("alpha", 1e-4), beta = node.attr("beta", 0.75), bias = node.attr("bias", 1.0);
+  double alpha = node.attr("alpha", 1e-4), beta = node.attr("beta", 0.75),
+         bias = node.attr("bias", 1.0);
   int64_t size = node.attr("size", int64_t{0});
   if (x.rank() < 2 || size < 1 || size > maxElementCount / std::max<int64_t>(1, x.count()))
     return node.error() << "size " << size << " does not go with an input " << x.tensorType();
@@ -170,7 +173,8 @@ LogicalResult convertLRN(Node &node) {
     for (int64_t d = 1; d < x.rank(); ++d)
       inWindow.push_back(d);
     Tensor image = padTo(emit, wide, low, padded, emit.splat(wide.type, {}, 0));
-    Tensor near{emit.create<nn::WindowsOp>(emit.typeOf(wide.type, shape), image.value, ones, ones), wide.type};
+    Tensor near{emit.create<nn::WindowsOp>(emit.typeOf(wide.type, shape), image.value, ones, ones),
+                wide.type};
     Tensor squares = emit.reduce(Kind::sum_square, near, inWindow, /*keep=*/false);
     Tensor base = emit.add(emit.mul(squares, emit.like(squares, alpha / static_cast<double>(size))),
                            emit.like(squares, bias));

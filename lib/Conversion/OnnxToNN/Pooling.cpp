@@ -105,8 +105,12 @@ LogicalResult convertMaxPool(Node &node) {
 // Averages and norms
 //===----------------------------------------------------------------------===//
 
+/// Along one dimension; their counts are held while the node is converted.
+constexpr int64_t maxCountedWindows = int64_t{1} << 24;
+
 /// How many elements each window counts, at least one, as a tensor of the windows' sizes.
-Tensor counts(Emitter &emit, const SlidingWindows &sliding, ArrayRef<int64_t> sizes, bool withPadding) {
+Tensor counts(Emitter &emit, const SlidingWindows &sliding, ArrayRef<int64_t> sizes,
+              bool withPadding) {
   Tensor product = emit.splat(DataType::f32, sliding.windows, 1);
   for (size_t d = 0; d < sliding.dims(); ++d) {
     int64_t begin = withPadding ? -sliding.low[d] : 0;
@@ -121,7 +125,8 @@ Tensor counts(Emitter &emit, const SlidingWindows &sliding, ArrayRef<int64_t> si
       number = std::max<int64_t>(1, to - from);
     }
     Tensor factor = emit.cast(emit.vector(DataType::i64, count), DataType::f32);
-    product = emit.mul(product, emit.broadcastInDims(factor, {static_cast<int64_t>(d)}, sliding.windows));
+    product =
+        emit.mul(product, emit.broadcastInDims(factor, {static_cast<int64_t>(d)}, sliding.windows));
   }
   return product;
 }
@@ -131,6 +136,9 @@ LogicalResult convertAveragePool(Node &node) {
   bool withPadding = node.attr("count_include_pad", int64_t{0}) != 0;
   if (failed(sliding))
     return failure();
+  for (int64_t windows : sliding->windows)
+    if (windows > maxCountedWindows)
+      return node.error() << windows << " windows along one dimension are not supported";
   Emitter &emit = node.emit;
   Tensor x = node.in(0);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(2, x.rank()));
@@ -205,8 +213,8 @@ LogicalResult convertGlobalLpPool(Node &node) {
 // MaxRoiPool
 //===----------------------------------------------------------------------===//
 
-/// The largest elements of `x` along `dim` in each bin of each region: [regions, ..., bins, ...]. `from` and `to`
-/// [regions] bound the regions, both ends included.
+/// The largest elements of `x` along `dim` in each bin of each region: [regions, ..., bins, ...].
+/// `from` and `to` [regions] bound the regions, both ends included.
 Tensor maximumOfBins(Emitter &emit, Tensor x, int64_t dim, Tensor from, Tensor to, int64_t bins) {
   int64_t regions = from.size(0), size = x.size(dim);
   Shape table{regions, bins};
@@ -223,8 +231,8 @@ Tensor maximumOfBins(Emitter &emit, Tensor x, int64_t dim, Tensor from, Tensor t
     return emit.min(position, emit.like(position, static_cast<double>(size)));
   };
   Tensor begin = bound(emit.unary<math::FloorOp>(emit.mul(bin, perRegion(binSize))));
-  Tensor end = bound(emit.unary<math::CeilOp>(
-      emit.mul(emit.add(bin, emit.like(bin, 1)), perRegion(binSize))));
+  Tensor end = bound(
+      emit.unary<math::CeilOp>(emit.mul(emit.add(bin, emit.like(bin, 1)), perRegion(binSize))));
 
   // [regions, before, bins, size, behind]
   Shape shape(x.shape());

@@ -9,8 +9,8 @@ using namespace spillway;
 
 namespace {
 
-/// Result elements along one dimension are sums of the operand's elements at `places` times `weights`, as
-/// many for each.
+/// Result elements along one dimension are sums of the operand's elements at `places` times
+/// `weights`, as many for each.
 struct Taps {
   int64_t count = 0;
   SmallVector<int64_t> places;
@@ -20,7 +20,8 @@ struct Taps {
 
   /// Whether each result element is the operand's at its index.
   bool isIdentity(int64_t size) const {
-    if (count != 1 || static_cast<int64_t>(places.size()) != size || llvm::is_contained(outside, true))
+    if (count != 1 || static_cast<int64_t>(places.size()) != size ||
+        llvm::is_contained(outside, true))
       return false;
     for (auto [i, place] : llvm::enumerate(places))
       if (place != static_cast<int64_t>(i))
@@ -97,13 +98,24 @@ double weightAt(const Resizing &resizing, double distance) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
+/// Taps of all result elements along one dimension; they are held while the node is converted.
+constexpr double maxTaps = 1 << 24;
+
+/// How far the taps of a result element reach, in its own distances.
+double reachOf(const Resizing &resizing) { return resizing.mode == Mode::cubic ? 2 : 1; }
+
+/// How far operand elements are apart in the distances that weights are for.
+double distanceOf(const Resizing &resizing, const Dimension &dimension) {
+  return resizing.antialias ? std::min(1.0, dimension.scale) : 1;
+}
+
 Taps tapsOf(const Resizing &resizing, const Dimension &dimension) {
   Taps taps;
   auto last = static_cast<double>(dimension.size - 1);
-  auto clamped = [&](double x) { return static_cast<int64_t>(std::clamp(x, 0.0, last)); };
-  double scale = resizing.antialias ? std::min(1.0, dimension.scale) : 1;
-  double reach = resizing.mode == Mode::cubic ? 2 : 1;
-  int64_t before = resizing.mode == Mode::nearest ? 0 : -static_cast<int64_t>(std::floor(-reach / scale) + 1);
+  auto clamped = [&](double x) { return static_cast<int64_t>(!(x > 0) ? 0 : std::min(x, last)); };
+  double scale = distanceOf(resizing, dimension), reach = reachOf(resizing);
+  int64_t before =
+      resizing.mode == Mode::nearest ? 0 : -static_cast<int64_t>(std::floor(-reach / scale) + 1);
   taps.count = resizing.mode == Mode::nearest ? 1 : 2 + 2 * before;
   for (int64_t i = 0; i < dimension.result; ++i) {
     double x = coordinate(resizing, dimension, i);
@@ -129,7 +141,8 @@ Taps tapsOf(const Resizing &resizing, const Dimension &dimension) {
   return taps;
 }
 
-Tensor weightTensor(Emitter &emit, DataType type, ArrayRef<int64_t> shape, ArrayRef<double> values) {
+Tensor weightTensor(Emitter &emit, DataType type, ArrayRef<int64_t> shape,
+                    ArrayRef<double> values) {
   auto tensor = emit.typeOf(DataType::f64, shape);
   return emit.cast(emit.constant(DataType::f64, DenseElementsAttr::get(tensor, values)), type);
 }
@@ -153,7 +166,8 @@ Tensor apply(Emitter &emit, Tensor x, int64_t dim, const Taps &taps, double extr
         places.push_back(taps.places[i * taps.count + tap]);
         weights.push_back(taps.weights[i * taps.count + tap]);
       }
-      Tensor weight = emit.broadcastInDims(weightTensor(emit, x.type, {results}, weights), {dim}, shape);
+      Tensor weight =
+          emit.broadcastInDims(weightTensor(emit, x.type, {results}, weights), {dim}, shape);
       Tensor part = emit.mul(emit.gather(x, emit.vector(DataType::i64, places), dim), weight);
       y = tap == 0 ? part : emit.add(y, part);
     }
@@ -168,7 +182,8 @@ Tensor apply(Emitter &emit, Tensor x, int64_t dim, const Taps &taps, double extr
     return y;
   SmallVector<int64_t> outside(taps.outside.begin(), taps.outside.end());
   Tensor mask = emit.cast(emit.vector(DataType::i64, outside), DataType::boolean);
-  return emit.select(emit.broadcastInDims(mask, {dim}, shape), emit.splat(y.type, shape, extrapolation), y);
+  return emit.select(emit.broadcastInDims(mask, {dim}, shape),
+                     emit.splat(y.type, shape, extrapolation), y);
 }
 
 /// The numbers of an input, which must be known.
@@ -192,25 +207,30 @@ bool isGiven(Node &node, unsigned i) { return node.has(i) && node.in(i).count() 
 LogicalResult resize(Node &node, const Resizing &resizing, ArrayRef<Dimension> dimensions) {
   Emitter &emit = node.emit;
   Tensor x = node.in(0);
+  auto stays = [&](const Dimension &dimension) {
+    return dimension.size == dimension.result && dimension.scale == 1 &&
+           resizing.coordinates != "tf_crop_and_resize";
+  };
   Shape shape;
   for (auto [d, dimension] : llvm::enumerate(dimensions)) {
     if (dimension.size == 0 && dimension.result > 0)
-      return node.error() << "dimension " << d << " has no elements to be made " << dimension.result << " of";
+      return node.error() << "dimension " << d << " has no elements to be made " << dimension.result
+                          << " of";
+    double taps = 2 + 2 * reachOf(resizing) / distanceOf(resizing, dimension);
+    if (!stays(dimension) && taps * static_cast<double>(dimension.result) > maxTaps)
+      return node.error() << "dimension " << d << " depends on too many elements";
     shape.push_back(dimension.result);
   }
   auto count = elementCount(shape);
-  if (!count || *count > (int64_t{1} << 40))
+  if (!count)
     return node.error() << "the result is too large";
   if (*count == 0)
     return node.result(emit.splat(x.type, shape, 0));
   auto resized = [&](Tensor y) {
     for (auto [d, dimension] : llvm::enumerate(dimensions)) {
-      Taps taps;
-      bool same = dimension.size == dimension.result && dimension.scale == 1 &&
-                  resizing.coordinates != "tf_crop_and_resize";
-      if (same)
+      if (stays(dimension))
         continue;
-      taps = tapsOf(resizing, dimension);
+      Taps taps = tapsOf(resizing, dimension);
       if (!taps.isIdentity(dimension.size))
         y = apply(emit, y, static_cast<int64_t>(d), taps, resizing.extrapolation);
     }
@@ -274,7 +294,8 @@ LogicalResult convertUpsampleAttribute(Node &node) {
 }
 
 /// Sizes that the input `sizes` asks for along `axes`.
-LogicalResult applySizes(Node &node, ArrayRef<int64_t> axes, SmallVectorImpl<Dimension> &dimensions) {
+LogicalResult applySizes(Node &node, ArrayRef<int64_t> axes,
+                         SmallVectorImpl<Dimension> &dimensions) {
   auto sizes = node.ints(3, "the sizes");
   if (failed(sizes))
     return failure();
@@ -290,7 +311,8 @@ LogicalResult applySizes(Node &node, ArrayRef<int64_t> axes, SmallVectorImpl<Dim
     if (size < 0 || size > (int64_t{1} << 40))
       return node.error() << "the sizes hold " << size;
     dimension.result = size;
-    dimension.scale = dimension.size == 0 ? 1 : static_cast<double>(size) / static_cast<double>(dimension.size);
+    dimension.scale =
+        dimension.size == 0 ? 1 : static_cast<double>(size) / static_cast<double>(dimension.size);
     common = !common     ? dimension.scale
              : notLarger ? std::min(*common, dimension.scale)
                          : std::max(*common, dimension.scale);
@@ -298,8 +320,8 @@ LogicalResult applySizes(Node &node, ArrayRef<int64_t> axes, SmallVectorImpl<Dim
   if (notLarger || notSmaller)
     for (int64_t axis : axes) {
       dimensions[axis].scale = *common;
-      dimensions[axis].result =
-          static_cast<int64_t>(std::floor(*common * static_cast<double>(dimensions[axis].size) + 0.5));
+      dimensions[axis].result = static_cast<int64_t>(
+          std::floor(*common * static_cast<double>(dimensions[axis].size) + 0.5));
     }
   return success();
 }
@@ -317,11 +339,14 @@ LogicalResult convertResize(Node &node) {
   if (failed(mode))
     return failure();
   resizing.mode = *mode;
-  constexpr StringLiteral known[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                                     "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"};
-  constexpr StringLiteral roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  constexpr StringLiteral known[] = {
+      "half_pixel",           "pytorch_half_pixel", "align_corners",       "asymmetric",
+      "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"};
+  constexpr StringLiteral roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                         "ceil"};
   if (!llvm::is_contained(known, resizing.coordinates))
-    return node.error() << "unknown coordinate_transformation_mode '" << resizing.coordinates << "'";
+    return node.error() << "unknown coordinate_transformation_mode '" << resizing.coordinates
+                        << "'";
   if (!llvm::is_contained(roundings, resizing.rounding))
     return node.error() << "unknown nearest_mode '" << resizing.rounding << "'";
   SmallVector<int64_t> axes = allDims(x.rank());
@@ -364,7 +389,8 @@ LogicalResult convertResize(Node &node) {
     if (failed(roi))
       return failure();
     if (roi->size() != 2 * axes.size())
-      return node.error() << "the roi must have " << 2 * axes.size() << " entries, not " << roi->size();
+      return node.error() << "the roi must have " << 2 * axes.size() << " entries, not "
+                          << roi->size();
     for (auto [i, axis] : llvm::enumerate(axes)) {
       dimensions[axis].begin = (*roi)[i];
       dimensions[axis].end = (*roi)[i + axes.size()];
@@ -378,10 +404,12 @@ LogicalResult convertResize(Node &node) {
 void spillway::addResizing(OperatorTable &table) {
   constexpr auto numeric = TypeClass::numeric;
   table.add({
-      {"Resize", 10, convertOldResize, 2, 2, 1, numeric, "the scales must be known at compile time"},
+      {"Resize", 10, convertOldResize, 2, 2, 1, numeric,
+       "the scales must be known at compile time"},
       {"Resize", 11, convertResize, 1, 4, 1, numeric,
        "roi, scales and sizes must be known at compile time"},
       {"Upsample", 7, convertUpsampleAttribute, 1, 1, 1, numeric},
-      {"Upsample", 9, convertOldResize, 2, 2, 1, numeric, "the scales must be known at compile time"},
+      {"Upsample", 9, convertOldResize, 2, 2, 1, numeric,
+       "the scales must be known at compile time"},
   });
 }

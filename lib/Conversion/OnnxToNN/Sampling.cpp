@@ -26,8 +26,8 @@ Tensor isWithin(Emitter &emit, Tensor x, double low, double high) {
                          emit.compare(Order::lessOrEqual, x, emit.like(x, high)));
 }
 
-/// Elements [n, point..., channels] of `image` [n, channels, size...], where `indices` (i64, inside of their
-/// dimension) are one tensor [n, point...] per dimension.
+/// Elements [n, point..., channels] of `image` [n, channels, size...], where `indices` (i64, inside
+/// of their dimension) are one tensor [n, point...] per dimension.
 Tensor elementsAt(Emitter &emit, Tensor image, ArrayRef<Tensor> indices) {
   SmallVector<int64_t> channelsLast{0};
   for (int64_t d = 2; d < image.rank(); ++d)
@@ -59,7 +59,9 @@ struct GridSampler {
   Padding padding;
   bool alignCorners;
 
-  double lastOf(size_t d) const { return static_cast<double>(image.size(static_cast<int64_t>(d) + 2) - 1); }
+  double lastOf(size_t d) const {
+    return static_cast<double>(image.size(static_cast<int64_t>(d) + 2) - 1);
+  }
   /// The borders that coordinates are reflected at.
   double lowest() const { return alignCorners ? 0 : -0.5; }
   double highest(size_t d) const { return alignCorners ? lastOf(d) : lastOf(d) + 0.5; }
@@ -85,14 +87,16 @@ struct GridSampler {
   /// From [-1, 1] to positions.
   Tensor position(Tensor x, size_t d) const {
     double last = lastOf(d);
-    return alignCorners ? times(emit, addTo(emit, x, 1), last / 2)
-                        : times(emit, addTo(emit, times(emit, addTo(emit, x, 1), last + 1), -1), 0.5);
+    return alignCorners
+               ? times(emit, addTo(emit, x, 1), last / 2)
+               : times(emit, addTo(emit, times(emit, addTo(emit, x, 1), last + 1), -1), 0.5);
   }
 
   /// What padding makes of a coordinate before its neighbours are found.
   Tensor padded(Tensor x, size_t d) const {
     if (padding == Padding::border)
-      return emit.select(isWithin(emit, x, lowest(), highest(d)), x, clampTo(emit, x, 0, lastOf(d)));
+      return emit.select(isWithin(emit, x, lowest(), highest(d)), x,
+                         clampTo(emit, x, 0, lastOf(d)));
     return padding == Padding::reflection ? reflect(x, d) : x;
   }
 
@@ -120,7 +124,8 @@ struct GridSampler {
   }
 
   /// The sum over neighbours, whose `offsets` and `weights` along each dimension are given.
-  Tensor sum(ArrayRef<Tensor> bases, ArrayRef<int64_t> offsets, ArrayRef<SmallVector<Tensor>> weights) const {
+  Tensor sum(ArrayRef<Tensor> bases, ArrayRef<int64_t> offsets,
+             ArrayRef<SmallVector<Tensor>> weights) const {
     Tensor total;
     size_t count = offsets.size(), all = 1;
     for (size_t d = 0; d < bases.size(); ++d)
@@ -187,6 +192,9 @@ LogicalResult convertGridSample(Node &node) {
   bool isNearest = mode == "nearest", isCubic = mode == "bicubic" || mode == "cubic";
   if (!isNearest && !isCubic && mode != "bilinear" && mode != "linear")
     return node.error() << "unknown mode '" << mode << "'";
+  // 4^3 neighbours, or 2^6.
+  if (dims > (isCubic ? 3 : 6))
+    return node.error() << mode << " sampling of " << dims << " dimensions is not supported";
   if (padding != "zeros" && padding != "border" && padding != "reflection")
     return node.error() << "unknown padding_mode '" << padding << "'";
   Emitter &emit = node.emit;
@@ -201,7 +209,8 @@ LogicalResult convertGridSample(Node &node) {
                       : padding == "border" ? Padding::border
                                             : Padding::reflection,
                       alignCorners};
-  DataType compute = grid.type == DataType::f64 || x.type == DataType::f64 ? DataType::f64 : DataType::f32;
+  DataType compute =
+      grid.type == DataType::f64 || x.type == DataType::f64 ? DataType::f64 : DataType::f32;
   SmallVector<Tensor> coordinates;
   for (int64_t d = 0; d < dims; ++d) {
     // The last coordinate belongs to the first dimension.
@@ -211,9 +220,9 @@ LogicalResult convertGridSample(Node &node) {
       position = emit.unary<math::RoundEvenOp>(position);
     coordinates.push_back(sampler.padded(position, d));
   }
-  Tensor y = isNearest ? sampler.at(llvm::map_to_vector(coordinates, [&](Tensor t) {
-    return emit.unary<math::RoundEvenOp>(t);
-  }))
+  Tensor y = isNearest
+                 ? sampler.at(llvm::map_to_vector(
+                       coordinates, [&](Tensor t) { return emit.unary<math::RoundEvenOp>(t); }))
              : isCubic ? sampler.cubic(coordinates)
                        : sampler.linear(coordinates);
   SmallVector<int64_t> channelsFirst{0, y.rank() - 1};
@@ -265,7 +274,8 @@ struct RoiSamples {
   /// The elements before and behind a sample, and their weights (zero outside of the image).
   Tensor low, high, lowWeight, highWeight;
 
-  RoiSamples(Emitter &emit, Tensor begin, Tensor binSize, int64_t bins, int64_t samples, int64_t size) {
+  RoiSamples(Emitter &emit, Tensor begin, Tensor binSize, int64_t bins, int64_t samples,
+             int64_t size) {
     Shape shape{begin.size(0), bins, samples};
     auto perRegion = [&](Tensor x) { return emit.broadcastInDims(x, {0}, shape); };
     Tensor bin = emit.iota(begin.type, shape, 1), sample = emit.iota(begin.type, shape, 2);
@@ -285,7 +295,8 @@ struct RoiSamples {
 
 LogicalResult convertRoiAlign(Node &node) {
   Tensor x = node.in(0), rois = node.in(1), batch = node.in(2);
-  int64_t height = node.attr("output_height", int64_t{1}), width = node.attr("output_width", int64_t{1});
+  int64_t height = node.attr("output_height", int64_t{1}),
+          width = node.attr("output_width", int64_t{1});
   int64_t samples = node.attr("sampling_ratio", int64_t{0});
   double scale = node.attr("spatial_scale", 1.0);
   StringRef mode = node.attr("mode", StringRef("avg"));
@@ -298,13 +309,15 @@ LogicalResult convertRoiAlign(Node &node) {
   if (mode != "avg" && mode != "max")
     return node.error() << "unknown mode '" << mode << "'";
   if (x.rank() != 4 || rois.rank() != 2 || rois.size(1) != 4 ||
-      batch.shape() != ArrayRef<int64_t>({rois.size(0)}) || !isInteger(batch.type) || !isFloat(rois.type))
+      batch.shape() != ArrayRef<int64_t>({rois.size(0)}) || !isInteger(batch.type) ||
+      !isFloat(rois.type))
     return node.error() << "regions " << rois.tensorType() << " and images " << batch.tensorType()
                         << " do not fit " << x.tensorType();
   if (height < 1 || width < 1 || samples < 0 || samples > 1024)
     return node.error() << "the output must have a size, and at most 1024 samples a bin";
   if (samples == 0)
-    return node.error() << "a sampling_ratio of zero, which lets the number of samples depend on the regions, is "
+    return node.error() << "a sampling_ratio of zero, which lets the number of samples depend on "
+                           "the regions, is "
                            "not supported";
   Emitter &emit = node.emit;
   int64_t regions = rois.size(0);
@@ -326,8 +339,8 @@ LogicalResult convertRoiAlign(Node &node) {
     Tensor begin = edge(first), length = emit.sub(edge(first + 2), begin);
     if (!halfPixel)
       length = emit.max(length, emit.like(length, 1));
-    return RoiSamples(emit, begin, times(emit, length, 1.0 / static_cast<double>(bins)), bins, samples,
-                      x.size(dim));
+    return RoiSamples(emit, begin, times(emit, length, 1.0 / static_cast<double>(bins)), bins,
+                      samples, x.size(dim));
   };
   RoiSamples rows = along(2, height), columns = along(3, width);
 
@@ -337,7 +350,8 @@ LogicalResult convertRoiAlign(Node &node) {
   auto ofColumns = [&](Tensor t) { return emit.broadcastInDims(t, {1, 4, 5}, points); };
   Tensor image = emit.broadcastInDims(emit.cast(batch, DataType::i64), {1}, points);
   // The batch is one more dimension that is looked up.
-  Tensor data = emit.reshape(emit.transpose(x, {1, 0, 2, 3}), {1, x.size(1), x.size(0), x.size(2), x.size(3)});
+  Tensor data = emit.reshape(emit.transpose(x, {1, 0, 2, 3}),
+                             {1, x.size(1), x.size(0), x.size(2), x.size(3)});
   SmallVector<Tensor> parts;
   for (bool isLow : {true, false})
     for (bool isLeft : {true, false}) {
@@ -347,7 +361,8 @@ LogicalResult convertRoiAlign(Node &node) {
                                              {image, ofRows(isLow ? rows.low : rows.high),
                                               ofColumns(isLeft ? columns.low : columns.high)}),
                                   compute);
-      parts.push_back(emit.mul(elements, emit.broadcastInDims(weight, allDims(6), elements.shape())));
+      parts.push_back(
+          emit.mul(elements, emit.broadcastInDims(weight, allDims(6), elements.shape())));
     }
   Tensor y;
   if (mode == "avg") {
@@ -367,8 +382,10 @@ LogicalResult convertRoiAlign(Node &node) {
 void spillway::addSampling(OperatorTable &table) {
   constexpr auto floats = TypeClass::floats, numeric = TypeClass::numeric;
   table.add({
-      {"AffineGrid", 20, convertAffineGrid, 2, 2, 1, floats, "the size must be known at compile time"},
-      {"GridSample", 16, convertGridSample, 2, 2, 1, numeric},
+      {"AffineGrid", 20, convertAffineGrid, 2, 2, 1, floats,
+       "the size must be known at compile time"},
+      {"GridSample", 16, convertGridSample, 2, 2, 1, numeric,
+       "at most 6 dimensions of an image, 3 in the mode cubic"},
       {"RoiAlign", 10, convertRoiAlign, 3, 3, 1, floats, "a sampling_ratio of at least 1"},
   });
 }

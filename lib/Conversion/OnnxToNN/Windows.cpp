@@ -9,8 +9,8 @@ namespace {
 constexpr int64_t maxStep = int64_t{1} << 31;
 
 /// An attribute with one entry per dimension.
-FailureOr<SmallVector<int64_t>> readList(Node &node, StringRef name, size_t count, int64_t otherwise,
-                                         int64_t lowest) {
+FailureOr<SmallVector<int64_t>> readList(Node &node, StringRef name, size_t count,
+                                         int64_t otherwise, int64_t lowest) {
   auto given = node.intsAttr(name);
   if (!given)
     return SmallVector<int64_t>(count, otherwise);
@@ -18,8 +18,8 @@ FailureOr<SmallVector<int64_t>> readList(Node &node, StringRef name, size_t coun
     return node.error() << name << " must have " << count << " entries, not " << given->size();
   for (int64_t value : *given)
     if (value < lowest || value > maxStep)
-      return node.error() << name << " holds " << value << ", which lies outside " << lowest << " to "
-                          << maxStep;
+      return node.error() << name << " holds " << value << ", which lies outside " << lowest
+                          << " to " << maxStep;
   return *given;
 }
 
@@ -44,13 +44,20 @@ FailureOr<SlidingWindows> spillway::readSteps(Node &node, Tensor image, ArrayRef
   auto pads = readList(node, "pads", 2 * dims, 0, 0);
   if (failed(strides) || failed(dilations) || failed(pads))
     return failure();
-  SlidingWindows sliding{SmallVector<int64_t>(kernel), *strides, *dilations,
+  SlidingWindows sliding{SmallVector<int64_t>(kernel),
+                         *strides,
+                         *dilations,
                          SmallVector<int64_t>(ArrayRef(*pads).take_front(dims)),
-                         SmallVector<int64_t>(ArrayRef(*pads).drop_front(dims)), {}};
+                         SmallVector<int64_t>(ArrayRef(*pads).drop_front(dims)),
+                         {}};
+  for (size_t d = 0; d < dims; ++d)
+    if (image.size(static_cast<int64_t>(d) + 2) > maxElementCount / sliding.strides[d])
+      return node.error() << "a stride of " << sliding.strides[d] << " is too large for "
+                          << image.tensorType();
   for (size_t d = 0; d < dims; ++d)
     if (sliding.kernel[d] > maxStep / sliding.dilations[d])
-      return node.error() << "windows of " << sliding.kernel[d] << " elements, " << sliding.dilations[d]
-                          << " apart, are too large";
+      return node.error() << "windows of " << sliding.kernel[d] << " elements, "
+                          << sliding.dilations[d] << " apart, are too large";
   return sliding;
 }
 
@@ -78,9 +85,9 @@ FailureOr<SlidingWindows> spillway::readWindows(Node &node, Tensor image, ArrayR
     }
     int64_t room = size + low + high - sliding->extent(d);
     if (room < 0 && size > 0)
-      return node.error() << "a window of " << sliding->extent(d) << " elements does not fit into dimension "
-                          << d + 2 << " of " << image.tensorType() << " with padding " << low << " and "
-                          << high;
+      return node.error() << "a window of " << sliding->extent(d)
+                          << " elements does not fit into dimension " << d + 2 << " of "
+                          << image.tensorType() << " with padding " << low << " and " << high;
     int64_t windows = floorQuotient(roundUp && !valid ? room + stride - 1 : room, stride) + 1;
     // The last window begins in the image or in the padding before it.
     if (roundUp && windows > 0 && (windows - 1) * stride >= size + low)
@@ -90,7 +97,8 @@ FailureOr<SlidingWindows> spillway::readWindows(Node &node, Tensor image, ArrayR
   return sliding;
 }
 
-Tensor spillway::padTo(Emitter &emit, Tensor x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape, Tensor fill) {
+Tensor spillway::padTo(Emitter &emit, Tensor x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape,
+                       Tensor fill) {
   if (x.shape() == shape && llvm::all_of(low, [](int64_t count) { return count == 0; }))
     return x;
   return {emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill.value, low,
@@ -105,7 +113,8 @@ Tensor spillway::padDim(Emitter &emit, Tensor x, int64_t dim, int64_t low, int64
   return padTo(emit, x, lows, shape, emit.splat(x.type, {}, 0));
 }
 
-Tensor spillway::windowElements(Emitter &emit, const SlidingWindows &sliding, Tensor image, Tensor fill) {
+Tensor spillway::windowElements(Emitter &emit, const SlidingWindows &sliding, Tensor image,
+                                Tensor fill) {
   Shape low{0, 0}, padded(image.shape().take_front(2)), shape = padded;
   for (size_t d = 0; d < sliding.dims(); ++d) {
     low.push_back(sliding.low[d]);

@@ -15,7 +15,9 @@ struct SlidingWindows {
   /// Elements from the first to the last one of a window.
   int64_t extent(size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
   /// Elements that all windows reach, those before the image included.
-  int64_t reach(size_t d) const { return windows[d] ? (windows[d] - 1) * strides[d] + extent(d) : 0; }
+  int64_t reach(size_t d) const {
+    return windows[d] ? (windows[d] - 1) * strides[d] + extent(d) : 0;
+  }
 };
 
 /// strides, dilations and pads over an image [batch, channels, size...], their numbers and
@@ -23,8 +25,8 @@ struct SlidingWindows {
 mlir::FailureOr<SlidingWindows> readSteps(Node &node, Tensor image, llvm::ArrayRef<int64_t> kernel);
 /// The same with auto_pad applied and `windows` counted; the last window may end behind the padding
 /// where `roundUp` is set.
-mlir::FailureOr<SlidingWindows> readWindows(Node &node, Tensor image, llvm::ArrayRef<int64_t> kernel,
-                                            bool roundUp);
+mlir::FailureOr<SlidingWindows> readWindows(Node &node, Tensor image,
+                                            llvm::ArrayRef<int64_t> kernel, bool roundUp);
 
 /// The elements of all windows [batch, channels, kernel..., windows...]; `fill` (of rank 0)
 /// outside of the image.
@@ -34,7 +36,8 @@ Tensor windowElements(Emitter &emit, const SlidingWindows &sliding, Tensor image
 Tensor spreadOut(Emitter &emit, Tensor x, int64_t dim, int64_t step);
 /// `low` elements more before and so many behind that `size` are there; fewer where negative.
 Tensor padDim(Emitter &emit, Tensor x, int64_t dim, int64_t low, int64_t size);
-Tensor padTo(Emitter &emit, Tensor x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> shape, Tensor fill);
+Tensor padTo(Emitter &emit, Tensor x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> shape,
+             Tensor fill);
 
 /// A vector with one entry per channel, for each element of a tensor [batch, channels, ...].
 Tensor perChannel(Emitter &emit, Tensor vector, llvm::ArrayRef<int64_t> shape);

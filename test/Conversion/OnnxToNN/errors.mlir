@@ -142,5 +142,20 @@ onnx.graph "main" inputs(["x", "c", "i"]) dims([["", ""], [""], ["", ""]]) outpu
   %7 = onnx.node "Det" (%x) version 11 {} : tensor<2x3xf32>
   // expected-error @+1 {{TopK: k is 4, but axis 1 of 'tensor<2x3xf32>' has 3 elements}}
   %8 = onnx.node "TopK" (%x) version 9 {k = 4 : i64} : tensor<2x3xf32>
+
+// -----
+
+onnx.graph "main" inputs(["x", "w"]) dims([["", "", ""], ["", "", ""]]) outputs(["y"]) {
+^bb0(%x: tensor<1x4x9xf32>, %w: tensor<6x3x3xf32>):
+  // expected-error @+1 {{Conv: filter 'tensor<6x3x3xf32>' in 1 groups does not fit the channels of 'tensor<1x4x9xf32>'}}
+  %0 = onnx.node "Conv" (%x, %w) version 11 {} : tensor<1x4x9xf32>, tensor<6x3x3xf32>
+  // expected-error @+1 {{MaxPool: the attribute kernel_shape is required}}
+  %1 = onnx.node "MaxPool" (%x) version 12 {} : tensor<1x4x9xf32>
+  // expected-error @+1 {{MaxPool: strides holds 0, which lies outside 1 to 2147483648}}
+  %2 = onnx.node "MaxPool" (%x) version 12 {kernel_shape = array<i64: 2>, strides = array<i64: 0>} : tensor<1x4x9xf32>
+  // expected-error @+1 {{AveragePool: a window of 12 elements does not fit into dimension 2 of 'tensor<1x4x9xf32>' with padding 1 and 1}}
+  %3 = onnx.node "AveragePool" (%x) version 11 {kernel_shape = array<i64: 12>, pads = array<i64: 1, 1>} : tensor<1x4x9xf32>
+  // expected-error @+1 {{DepthToSpace: blocksize 2 does not go with an input 'tensor<1x4x9xf32>'}}
+  %4 = onnx.node "DepthToSpace" (%x) version 13 {blocksize = 2 : i64} : tensor<1x4x9xf32>
   onnx.return %0 : !onnx.value
 }

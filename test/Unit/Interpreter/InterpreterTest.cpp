@@ -70,14 +70,17 @@ protected:
 
 TEST_F(InterpreterTest, slidesWindows) {
   std::string x = "%x = arith.constant dense<[[[1, 2, 3, 4, 5]]]> : tensor<1x1x5xi16>\n";
-  expect(x + "%r = nn.windows %x strides [2] dilations [1] : tensor<1x1x5xi16> -> tensor<1x1x3x2xi16>",
-         "tensor<1x1x3x2xi16>", "dense<[[[[1, 3], [2, 4], [3, 5]]]]>");
-  std::string conv = x + "%f = arith.constant dense<[[[1, 10]], [[0, -1]]]> : tensor<2x1x2xi16>\n%r = nn.conv %x, %f ";
+  expect(
+      x + "%r = nn.windows %x strides [2] dilations [1] : tensor<1x1x5xi16> -> tensor<1x1x3x2xi16>",
+      "tensor<1x1x3x2xi16>", "dense<[[[[1, 3], [2, 4], [3, 5]]]]>");
+  std::string conv =
+      x +
+      "%f = arith.constant dense<[[[1, 10]], [[0, -1]]]> : tensor<2x1x2xi16>\n%r = nn.conv %x, %f ";
   std::string types = " groups 1 : tensor<1x1x5xi16>, tensor<2x1x2xi16> -> ";
-  expect(conv + "strides [1] dilations [1] low [1]" + types + "tensor<1x2x6xi16>", "tensor<1x2x6xi16>",
-         "dense<[[[10, 21, 32, 43, 54, 5], [-1, -2, -3, -4, -5, 0]]]>");
-  expect(conv + "strides [2] dilations [3] low [0]" + types + "tensor<1x2x2xi16>", "tensor<1x2x2xi16>",
-         "dense<[[[41, 3], [-4, 0]]]>");
+  expect(conv + "strides [1] dilations [1] low [1]" + types + "tensor<1x2x6xi16>",
+         "tensor<1x2x6xi16>", "dense<[[[10, 21, 32, 43, 54, 5], [-1, -2, -3, -4, -5, 0]]]>");
+  expect(conv + "strides [2] dilations [3] low [0]" + types + "tensor<1x2x2xi16>",
+         "tensor<1x2x2xi16>", "dense<[[[41, 3], [-4, 0]]]>");
 }
 
 TEST_F(InterpreterTest, movesElements) {

@@ -321,15 +321,16 @@ private:
         strides.push_back(between(1, 3));
         dilations.push_back(between(1, 2));
         int64_t places = shape[d], windows = shape[d + sliding];
-        int64_t reach = places * windows == 0 ? 0
-                                              : (windows - 1) * strides.back() +
-                                                    (places - 1) * dilations.back() + 1;
+        int64_t reach = places * windows == 0
+                            ? 0
+                            : (windows - 1) * strides.back() + (places - 1) * dilations.back() + 1;
         from.push_back(reach + (chance(0.5) ? 0 : between(0, 5)));
       }
       Tensor x = expression(from, element, budget - 1);
       return emit(shape, element,
                   fmt::format("nn.windows {} strides [{}] dilations [{}] : {} -> {}", x.name,
-                              fmt::join(strides, ", "), fmt::join(dilations, ", "), x.type(), result.type()));
+                              fmt::join(strides, ", "), fmt::join(dilations, ", "), x.type(),
+                              result.type()));
     }
     case 2: {
       Shape from, offsets, strides;
@@ -565,7 +566,8 @@ private:
       filters = between(33, 80);
       most = dims == 1 ? 60 : dims == 2 ? 8 : 4;
     }
-    Shape input{images, groups * channels}, filter{groups * filters, channels}, output{images, groups * filters};
+    Shape input{images, groups * channels}, filter{groups * filters, channels},
+        output{images, groups * filters};
     Shape strides, dilations, low;
     for (int64_t d = 0; d < dims; ++d) {
       int64_t windows = std::min(size(most), std::max<int64_t>(1, 3000 / area));
@@ -577,20 +579,23 @@ private:
       int64_t reach = (windows - 1) * strides.back() + (kernelSize - 1) * dilations.back() + 1;
       output.push_back(windows);
       filter.push_back(kernelSize);
-      input.push_back(isPointwise || windows == 0 ? windows
-                                                  : std::max<int64_t>(1, reach - low.back() - between(-2, 4)));
+      input.push_back(isPointwise || windows == 0
+                          ? windows
+                          : std::max<int64_t>(1, reach - low.back() - between(-2, 4)));
     }
     Tensor x = argument(input, of);
     Tensor w;
     if (isTiled || (!depthwise && chance(0.3)))
-      w = argument(filter, of, {}, fmt::format(" {{nn.layout = #nn.panels<0>{}}}", isTiled ? ", nn.tiled" : ""));
+      w = argument(filter, of, {},
+                   fmt::format(" {{nn.layout = #nn.panels<0>{}}}", isTiled ? ", nn.tiled" : ""));
     else
       w = expression(filter, of, chance(0.6) ? 0 : between(1, 3));
     Tensor result{"", output, of};
-    return emit(output, of,
-                fmt::format("nn.conv {}, {} strides [{}] dilations [{}] low [{}] groups {} : {}, {} -> {}", x.name,
-                            w.name, fmt::join(strides, ", "), fmt::join(dilations, ", "), fmt::join(low, ", "),
-                            groups, x.type(), w.type(), result.type()));
+    return emit(
+        output, of,
+        fmt::format("nn.conv {}, {} strides [{}] dilations [{}] low [{}] groups {} : {}, {} -> {}",
+                    x.name, w.name, fmt::join(strides, ", "), fmt::join(dilations, ", "),
+                    fmt::join(low, ", "), groups, x.type(), w.type(), result.type()));
   }
 
   Tensor attention() {

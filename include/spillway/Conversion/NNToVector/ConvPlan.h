@@ -80,9 +80,9 @@ struct PackedConvPlan {
   int64_t scratchBytes() const { return packedBytes() + filterBytes() + accumulatorBytes(); }
 };
 
-/// A convolution of single channels. A unit is some rows along the first dimension of the windows of one
-/// filter. What they see is copied, with its zeros around it and with columns of one remainder by the
-/// stride side by side; then all reads are of consecutive elements.
+/// A convolution of single channels. A unit is some rows along the first dimension of the windows
+/// of one filter. What they see is copied, with its zeros around it and with columns of one
+/// remainder by the stride side by side; then all reads are of consecutive elements.
 struct DepthwiseConvPlan {
   explicit DepthwiseConvPlan(nn::ConvOp conv);
 
