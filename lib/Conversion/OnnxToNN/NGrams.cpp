@@ -11,6 +11,8 @@ using Order = Emitter::Order;
 
 /// No list of n-grams that is compared as one has more.
 constexpr int64_t maxNGrams = 64 << 10;
+/// Comparisons that are written out, each of one element of an n-gram at one distance, at most.
+constexpr int64_t maxComparisons = 4 << 10;
 
 class Vectorizer {
 public:
@@ -73,6 +75,10 @@ private:
       return node.error() << "the input must have one or two dimensions, not be " << x.tensorType();
     // Skips past the end find nothing.
     skips = std::clamp<int64_t>(skips, 0, x.shape().back());
+    auto lengths = std::min<int64_t>(static_cast<int64_t>(begins.size()), maxComparisons);
+    if (skips > maxComparisons || (skips + 1) * lengths * lengths > maxComparisons)
+      return node.error() << "n-grams of up to " << begins.size() << " elements that skip up to "
+                          << skips << " are too many to compare";
     return success();
   }
 

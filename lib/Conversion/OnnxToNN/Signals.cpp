@@ -93,15 +93,17 @@ LogicalResult convertDFT(Node &node) {
                             : FailureOr<int64_t>(x.size(*axis));
   if (failed(length))
     return failure();
-  if (*length < 1)
-    return node.error() << "the length of the transform must be at least 1, not " << *length;
+  Shape lines(x.shape());
+  lines[*axis] = *length;
+  if (*length < 1 || !elementCount({*length, *length}) || !elementCount(lines))
+    return node.error() << "a transform cannot have the length " << *length;
   Emitter &emit = node.emit;
   SmallVector<int64_t> perm = allDims(x.rank()), back(x.rank());
   std::rotate(perm.begin() + *axis, perm.begin() + *axis + 1, perm.end() - 1);
   for (auto [i, dim] : llvm::enumerate(perm))
     back[dim] = static_cast<int64_t>(i);
-  Tensor lines = fitted(emit, emit.transpose(x, perm), x.rank() - 2, *length);
-  return node.result(emit.transpose(transform(emit, lines, {*length, inverse, onesided}), back));
+  Tensor fit = fitted(emit, emit.transpose(x, perm), x.rank() - 2, *length);
+  return node.result(emit.transpose(transform(emit, fit, {*length, inverse, onesided}), back));
 }
 
 LogicalResult convertSTFT(Node &node) {
@@ -129,6 +131,8 @@ LogicalResult convertSTFT(Node &node) {
     return node.error() << "frames of " << *length << " elements, " << *step
                         << " apart, do not fit the signal or the window";
   int64_t count = (signal.size(1) - *length) / *step + 1;
+  if (!elementCount({*length, *length}) || !elementCount({signal.size(0), count, *length, 2}))
+    return node.error() << count << " frames of " << *length << " elements are too many";
   Shape frames{count, *length};
   Tensor start = emit.iota(DataType::i64, frames, 0);
   Tensor position = emit.add(emit.mul(start, emit.like(start, static_cast<double>(*step))),

@@ -159,3 +159,20 @@ onnx.graph "main" inputs(["x", "w"]) dims([["", "", ""], ["", "", ""]]) outputs(
   %4 = onnx.node "DepthToSpace" (%x) version 13 {blocksize = 2 : i64} : tensor<1x4x9xf32>
   onnx.return %0 : !onnx.value
 }
+
+// -----
+
+module {
+  onnx.initializer @long "long" : tensor<i64> = dense<1152921504606846976> : tensor<i64>
+  onnx.graph "main" inputs(["x", "i"]) dims([["", "", ""], [""]]) outputs(["z"]) {
+  ^bb0(%x: tensor<2x3x1xf32>, %i: tensor<100000xi64>):
+    %long = onnx.use @long : tensor<i64>
+    // expected-error @+1 {{DFT: a transform cannot have the length 1152921504606846976}}
+    %0 = onnx.node "DFT" (%x, %long) version 17 {} : tensor<2x3x1xf32>, tensor<i64>
+    // expected-error @+1 {{HannWindow: a window cannot have 1152921504606846976 elements}}
+    %1 = onnx.node "HannWindow" (%long) version 17 {} : tensor<i64>
+    // expected-error @+1 {{TfIdfVectorizer: n-grams of up to 2 elements that skip up to 100000 are too many to compare}}
+    %2 = onnx.node "TfIdfVectorizer" (%i) version 9 {max_gram_length = 2 : i64, max_skip_count = 1000000 : i64, ngram_counts = array<i64: 0, 0>, ngram_indexes = array<i64: 0>, pool_int64s = array<i64: 1, 2>} : tensor<100000xi64>
+    onnx.return %0 : !onnx.value
+  }
+}
