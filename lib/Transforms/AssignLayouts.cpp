@@ -21,12 +21,18 @@ bool isPanelFilter(zero::UseOp use) {
   });
 }
 
+/// Whether something names bytes of a weight by another shape, or a part of them: these are places between
+/// kernels, in row-major order.
+bool isPlace(zero::UseOp use) {
+  return llvm::any_of(use->getUsers(), llvm::IsaPred<nn::ReshapeOp, nn::SliceOp>);
+}
+
 /// What reads a state.
 struct Readers {
   /// Work that wants its panels along each of its two dimensions, and what the first such wants.
   std::array<double, 2> work = {0, 0};
   std::optional<int64_t> first;
-  bool looksUpRows = false, onlyFilters = true;
+  bool looksUpRows = false, onlyFilters = true, hasPlaces = false;
 
   void add(nn::MatmulOp matmul) {
     int64_t dim = matmul.getTransposeRhs() ? 0 : 1;
@@ -35,7 +41,7 @@ struct Readers {
   }
 
   std::optional<int64_t> panelDim(RankedTensorType type) const {
-    if (type.getNumElements() == 0)
+    if (type.getNumElements() == 0 || hasPlaces)
       return std::nullopt;
     if (type.getRank() > 2)
       return onlyFilters && !looksUpRows ? std::optional<int64_t>(0) : std::nullopt;
@@ -103,7 +109,9 @@ struct AssignLayouts : public spillway::impl::NNAssignLayoutsPassBase<AssignLayo
         readers[use.getStateAttr().getAttr()].add(matmul);
     });
     getOperation().walk([&](zero::UseOp use) {
-      readers[use.getStateAttr().getAttr()].onlyFilters &= isPanelFilter(use);
+      Readers &state = readers[use.getStateAttr().getAttr()];
+      state.onlyFilters &= isPanelFilter(use);
+      state.hasPlaces |= isPlace(use);
     });
     getOperation().walk([&](zero::LookupOp lookup) {
       readers[lookup.getStateAttr().getAttr()].looksUpRows = true;

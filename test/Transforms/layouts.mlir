@@ -69,3 +69,20 @@ func.func @reshaped(%x: tensor<2x4xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>, t
   %3 = arith.negf %wide : tensor<1x8xf32>
   return %0, %1, %2, %3 : tensor<2x8xf32>, tensor<2x8xf32>, tensor<1x4x8xf32>, tensor<1x8xf32>
 }
+
+// -----
+
+// Where a weight is also read by another shape, or a part of it, its bytes are in row-major order.
+// CHECK: zero.state @flat "f" : tensor<3x20xf32> role(<parameter>) source
+zero.state @flat "f" : tensor<3x20xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK: zero.state @part "p" : tensor<3x20xf32> role(<parameter>) source
+zero.state @part "p" : tensor<3x20xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+func.func @places(%x: tensor<2x3xf32>) -> (tensor<2x20xf32>, tensor<60xf32>, tensor<2x20xf32>, tensor<3x4xf32>) {
+  %f = zero.use @flat : tensor<3x20xf32>
+  %0 = nn.matmul %x, %f : tensor<2x3xf32>, tensor<3x20xf32> -> tensor<2x20xf32>
+  %1 = nn.reshape %f : tensor<3x20xf32> -> tensor<60xf32>
+  %p = zero.use @part : tensor<3x20xf32>
+  %2 = nn.matmul %x, %p : tensor<2x3xf32>, tensor<3x20xf32> -> tensor<2x20xf32>
+  %3 = nn.slice %p offsets [0, 0] strides [1, 1] : tensor<3x20xf32> -> tensor<3x4xf32>
+  return %0, %1, %2, %3 : tensor<2x20xf32>, tensor<60xf32>, tensor<2x20xf32>, tensor<3x4xf32>
+}

@@ -23,7 +23,8 @@ def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
     A state of rank 2 that is the right operand of a matmul is stored in panels along the
     result's columns. One layout a state: where several matmuls disagree, those that compute most
     decide, at equal work the first; a state of which rows are looked up is stored along its rows. A filter of
-    convolutions alone is stored in panels along its first dimension.
+    convolutions alone is stored in panels along its first dimension. What is read by another shape, or in parts,
+    stays in row-major order.
 
     Needs: canonical form (transposes of weights folded into the matmuls).
     Leaves: `layout` on the states.
