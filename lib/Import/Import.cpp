@@ -273,6 +273,11 @@ private:
       constants.erase(name);
       kept.insert(name);
     }
+    if (options.keepAllInputs && irVersion >= firstIrWithDefaults)
+      for (const ValueInfoMessage &input : graph.inputs) {
+        constants.erase(input.name);
+        kept.insert(input.name);
+      }
     size_t overridable = llvm::count_if(graph.inputs, [&](const ValueInfoMessage &input) {
       return constants.contains(input.name) && !kept.contains(input.name);
     });

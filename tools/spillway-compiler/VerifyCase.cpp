@@ -199,6 +199,11 @@ public:
     SPILLWAY_ASSIGN_OR_RETURN(options, parseCompileFlags(flags.compile));
     SPILLWAY_RETURN_IF_ERROR(import());
     SPILLWAY_ASSIGN_OR_RETURN(inputs, readTensors(folder, "input"));
+    if (inputs.size() > graphOf(*module).getInputs().size()) {
+      // The data set also gives inputs that have a default.
+      options.import.keepAllInputs = true;
+      SPILLWAY_RETURN_IF_ERROR(import());
+    }
     SPILLWAY_RETURN_IF_ERROR(setDims());
     if (flags.constantInputs) {
       SPILLWAY_RETURN_IF_ERROR(bindWhatMustBeKnown());

@@ -50,7 +50,7 @@ static void printDiagnostic(Diagnostic &diagnostic) {
 
 static LogicalResult translateOnnx(MLIRContext &context, llvm::raw_ostream &stream) {
   OwningOpRef<ModuleOp> module = spillway::importOnnx(
-      input, context, {{binds.begin(), binds.end()}, {keepInputs.begin(), keepInputs.end()}});
+      input, context, {.binds = {binds.begin(), binds.end()}, .keepInputs = {keepInputs.begin(), keepInputs.end()}});
   if (!module)
     return failure();
   module->print(stream);

@@ -18,6 +18,8 @@ struct ImportOptions {
   /// Inputs that have an initializer, as a default that a caller may override (IR version 4
   /// on), and are to stay inputs. The others become constants, of which a remark tells.
   std::vector<std::string> keepInputs;
+  /// All of them stay inputs.
+  bool keepAllInputs = false;
 };
 
 /// Reads the model at `path` without the bytes of its initializers: time and memory grow
