@@ -142,6 +142,8 @@ onnx.graph "main" inputs(["x", "c", "i"]) dims([["", ""], [""], ["", ""]]) outpu
   %7 = onnx.node "Det" (%x) version 11 {} : tensor<2x3xf32>
   // expected-error @+1 {{TopK: k is 4, but axis 1 of 'tensor<2x3xf32>' has 3 elements}}
   %8 = onnx.node "TopK" (%x) version 9 {k = 4 : i64} : tensor<2x3xf32>
+  onnx.return %0 : !onnx.value
+}
 
 // -----
 
