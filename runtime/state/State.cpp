@@ -23,8 +23,8 @@ uint64_t StateType::storedBytes() const {
   return layout == Layout::rowMajor ? logicalBytes() : panelCount() * pieceBytes();
 }
 
-uint64_t StateType::rowBytes() const {
-  uint64_t product = elementBytes();
+uint64_t StateType::rowElements() const {
+  uint64_t product = 1;
   for (size_t dim = 1; dim < shape.size(); ++dim)
     product *= static_cast<uint64_t>(shape[dim]);
   return product;
@@ -37,7 +37,7 @@ uint64_t StateType::pieceBytes() const {
 }
 
 uint64_t StateType::panelDepth() const {
-  return panelDim == 0 ? rowBytes() / elementBytes() : static_cast<uint64_t>(shape[0]);
+  return panelDim == 0 ? rowElements() : static_cast<uint64_t>(shape[0]);
 }
 
 Status StateType::check() const {

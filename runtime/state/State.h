@@ -36,8 +36,9 @@ struct StateType {
   uint64_t logicalBytes() const { return elements() * elementBytes(); }
   /// Bytes of all elements with the padding of the last panel.
   uint64_t storedBytes() const;
-  /// Bytes of one row along dimension 0 (of the logical tensor): all of a scalar.
-  uint64_t rowBytes() const;
+  /// One row along dimension 0 of the logical tensor: all of a scalar.
+  uint64_t rowElements() const;
+  uint64_t rowBytes() const { return rowElements() * elementBytes(); }
   /// What a chunk holds a whole number of: bytes of a panel or of a row.
   uint64_t pieceBytes() const;
   uint64_t panelCount() const;

@@ -83,7 +83,7 @@ TEST_F(StoreTest, refusesEachContradiction) {
        }},
       {"is no matrix",
        [](auto &, auto &s) {
-         s[0].type.shape = {40, 8, 8};
+         s[0].type.shape = {40, 8, 8}, s[0].type.panelDim = 1;
        }},
       {"panels of width 5000", [](auto &, auto &s) { s[0].type.panelWidth = 5000; }},
       {"not listed", [](auto &, auto &s) { s[0].file = 2; }},
