@@ -34,15 +34,18 @@ class OnnxRuntime:
 
 
 class Spillway:
-    def __init__(self, build, model, inputs, output, dims, threads, folder):
+    def __init__(self, build, model, inputs, output, dims, bound, threads, folder):
         self.program, self.folder, self.threads = build / "bin" / "spillway", folder, threads
         self.arguments = ["--output", f"{output}={folder / 'out.npy'}"]
+        options = [f"--dim={name}={size}" for name, size in dims.items()]
         for name, value in inputs.items():
             numpy.save(folder / f"{name}.npy", value)
-            self.arguments += ["--input", f"{name}={folder / name}.npy"]
-        bound = [argument for name, size in dims.items() for argument in ("--dim", f"{name}={size}")]
+            if name in bound:
+                options.append(f"--bind={name}={folder / name}.npy")
+            else:
+                self.arguments += ["--input", f"{name}={folder / name}.npy"]
         subprocess.run([self.program, "compile", model, "-o", folder / "m.spill", "--threads", str(threads),
-                        *bound], check=True)
+                        *options], check=True)
 
     def steps(self, count):
         subprocess.run([self.program, "run", self.folder / "m.spill", *self.arguments, "--threads",
@@ -55,10 +58,11 @@ class Spillway:
         return numpy.load(self.folder / "out.npy")
 
 
-def compare(build, model, inputs, output, dims, threads, rounds, steps, folder):
-    """Median milliseconds of a step by each, and the largest difference between their outputs."""
+def compare(build, model, inputs, output, dims, threads, rounds, steps, folder, bound=()):
+    """Median milliseconds of a step by each, and the largest difference between their outputs. Inputs that are
+    `bound` are constants to Spillway."""
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        ours = Spillway(build, model, inputs, output, dims, threads, pathlib.Path(temporary))
+        ours = Spillway(build, model, inputs, output, dims, bound, threads, pathlib.Path(temporary))
         theirs = OnnxRuntime(model, inputs, output, threads)
         our_times, their_times = [], []
         for _ in range(rounds):

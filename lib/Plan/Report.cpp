@@ -2,6 +2,7 @@
 
 #include "ReportStyle.h"
 #include "runtime/base/Duration.h"
+#include "runtime/base/Markup.h"
 #include "runtime/base/Size.h"
 #include "spillway/Plan/Occupancy.h"
 
@@ -22,33 +23,11 @@ constexpr std::array<std::string_view, 6> streamNames = {"compute", "read",     
 /// Units of a plot, which is stretched to the width of the page.
 constexpr double plotWidth = 4000, rowHeight = 24, mapHeight = 340;
 
-std::string escape(std::string_view text) {
-  std::string result;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      result += "&amp;";
-      break;
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    default:
-      result += c;
-    }
-  return result;
-}
-
 std::string rectangle(double x, double y, double width, double height, std::string_view kind,
                       std::string_view title) {
   return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
                      "height=\"{:.1f}\"><title>{}</title></rect>\n",
-                     kind, x, y, std::max(width, 1.0), std::max(height, 0.5), escape(title));
+                     kind, x, y, std::max(width, 1.0), std::max(height, 0.5), escapeMarkup(title));
 }
 
 std::string_view nameOf(Stay::Kind kind) {
@@ -213,16 +192,16 @@ std::string listStalls(const table::Program &program, const Simulation &simulati
   std::string rows;
   for (const auto &[names, stall] : std::span(longest).first(std::min(shown, longest.size())))
     rows += fmt::format("<tr><td class=\"n\">{}<td class=\"n\">{}<td>{}<td>{}</tr>\n",
-                        formatSeconds(stall.seconds), stall.count, escape(names.first),
-                        escape(names.second));
+                        formatSeconds(stall.seconds), stall.count, escapeMarkup(names.first),
+                        escapeMarkup(names.second));
   return fmt::format("<p>{} of a step nothing is computed. The longest waits:</p>\n<table><tr>"
                      "<th class=\"n\">time<th class=\"n\">waits<th>of<th>for</tr>\n{}</table>\n",
                      formatSeconds(total), rows);
 }
 
 std::string card(std::string_view figure, std::string_view what) {
-  return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", escape(figure),
-                     escape(what));
+  return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", escapeMarkup(figure),
+                     escapeMarkup(what));
 }
 
 std::string drawCards(const table::Program &program, const Simulation &simulation,
@@ -255,10 +234,10 @@ std::string listStates(const Json &summary) {
     Json home = state.value("home", Json::object());
     rows += fmt::format("<tr><td>{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}"
                         "<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>\n",
-                        escape(state.value("name", "")),
+                        escapeMarkup(state.value("name", "")),
                         formatSize(state.value("bytes", uint64_t{0})), state.value("tiles", 0),
                         home.value("device", 0), home.value("host", 0), home.value("nvme", 0),
-                        escape(state.value("why", "")));
+                        escapeMarkup(state.value("why", "")));
   }
   return "<table><tr><th>weight<th class=\"n\">bytes<th class=\"n\">tiles<th class=\"n\">in device"
          "<th class=\"n\">in host<th class=\"n\">on NVMe<th>the plan</tr>\n" +
@@ -285,7 +264,7 @@ std::string spillway::plan::drawReport(std::string_view title, std::span<const u
     json = Json::object();
   const table::Program &program = *table::GetProgram(table.data());
   Charts charts(program, simulation);
-  std::string name = escape(title), page;
+  std::string name = escapeMarkup(title), page;
   page += fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                       "<title>Plan of {0}</title>\n<style>{1}</style></head>\n<body>\n"
                       "<h1>Plan of {0}</h1>\n",

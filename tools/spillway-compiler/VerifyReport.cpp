@@ -1,6 +1,7 @@
 #include "tools/spillway-compiler/VerifyReport.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Markup.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -22,29 +23,6 @@ std::string_view trimmed(std::string_view text) {
 std::string nameOf(const std::filesystem::path &folder) {
   return folder.has_filename() ? folder.filename().string()
                                : folder.parent_path().filename().string();
-}
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    switch (c) {
-    case '&':
-      result += "&amp;";
-      break;
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    default:
-      result += static_cast<unsigned char>(c) < ' ' && c != '\n' ? '?' : c;
-    }
-  }
-  return result;
 }
 
 } // namespace
@@ -107,11 +85,11 @@ Status VerifyReport::write(const std::filesystem::path &file) const {
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"verify\">\n";
   for (const auto &[folder, outcome, message] : entries) {
     xml += fmt::format("<testcase classname=\"{}\" name=\"{}\">",
-                       escaped(folder.parent_path().filename().string()), escaped(nameOf(folder)));
+                       escapeMarkup(folder.parent_path().filename().string()), escapeMarkup(nameOf(folder)));
     if (outcome == Outcome::failed)
-      xml += fmt::format("<failure>{}</failure>", escaped(message));
+      xml += fmt::format("<failure>{}</failure>", escapeMarkup(message));
     if (outcome == Outcome::skipped)
-      xml += fmt::format("<skipped message=\"{}\"/>", escaped(message));
+      xml += fmt::format("<skipped message=\"{}\"/>", escapeMarkup(message));
     xml += "</testcase>\n";
   }
   xml += "</testsuite>\n";

@@ -54,30 +54,32 @@ LogicalResult convertTopK(Node &node) {
 // Elements that a condition or the data keep
 //===----------------------------------------------------------------------===//
 
+/// The attribute axis; without it `x` becomes a list of its elements, of axis 0.
+FailureOr<int64_t> axisOrFlat(Node &node, Tensor &x) {
+  if (node.hasAttr("axis"))
+    return node.axis(node.attr("axis", int64_t{0}), x.rank());
+  x = node.emit.reshape(x, {x.count()});
+  return 0;
+}
+
 LogicalResult convertCompress(Node &node) {
   Tensor x = node.in(0);
   Emitter &emit = node.emit;
-  int64_t axis = 0;
-  if (node.hasAttr("axis")) {
-    auto given = node.axis(node.attr("axis", int64_t{0}), x.rank());
-    if (failed(given))
-      return failure();
-    axis = *given;
-  } else {
-    x = emit.reshape(x, {x.count()});
-  }
+  auto axis = axisOrFlat(node, x);
+  if (failed(axis))
+    return failure();
   auto condition = node.known(1, "the condition");
   if (failed(condition))
     return failure();
   if (node.in(1).type != DataType::boolean || node.in(1).rank() != 1 ||
-      node.in(1).size(0) > x.size(axis))
-    return node.error() << "the condition must hold a boolean for each of at most " << x.size(axis)
+      node.in(1).size(0) > x.size(*axis))
+    return node.error() << "the condition must hold a boolean for each of at most " << x.size(*axis)
                         << " elements, not be " << node.in(1).tensorType();
   SmallVector<int64_t> kept;
   for (auto [i, keeps] : llvm::enumerate(asIntegers(*condition, true)))
     if (keeps)
       kept.push_back(static_cast<int64_t>(i));
-  return node.result(emit.gather(x, emit.vector(DataType::i64, kept), axis));
+  return node.result(emit.gather(x, emit.vector(DataType::i64, kept), *axis));
 }
 
 LogicalResult convertNonZero(Node &node) {
@@ -135,16 +137,10 @@ LogicalResult convertUnique(Node &node) {
   auto value = node.known(0, "which elements differ");
   if (failed(value))
     return failure();
-  int64_t axis = 0;
-  if (node.hasAttr("axis")) {
-    auto given = node.axis(node.attr("axis", int64_t{0}), x.rank());
-    if (failed(given))
-      return failure();
-    axis = *given;
-  } else {
-    x = emit.reshape(x, {x.count()});
-  }
-  SmallVector<Key> slices = slicesOf(*value, isUnsigned(x.type), x.shape(), axis);
+  auto axis = axisOrFlat(node, x);
+  if (failed(axis))
+    return failure();
+  SmallVector<Key> slices = slicesOf(*value, isUnsigned(x.type), x.shape(), *axis);
   std::map<Key, int64_t> groups; // to the number of the group
   for (const Key &slice : slices)
     groups.emplace(slice, static_cast<int64_t>(groups.size()));
@@ -161,7 +157,7 @@ LogicalResult convertUnique(Node &node) {
       first[number] = static_cast<int64_t>(i);
   }
   Tensor indices = emit.vector(DataType::i64, first);
-  node.set(0, emit.gather(x, indices, axis));
+  node.set(0, emit.gather(x, indices, *axis));
   node.set(1, indices);
   node.set(2, emit.vector(DataType::i64, group));
   node.set(3, emit.vector(DataType::i64, counts));
