@@ -79,7 +79,7 @@ private:
       RankedTensorType type = one.state.getTensorType();
       SmallVector<zero::StateOp> states{one.state};
       for (StringRef kept : rule.states())
-        states.push_back(addState(one.state, kept));
+        states.push_back(addState(one.state, kept, states.back()));
       auto values = llvm::map_to_vector(states, [&](zero::StateOp state) -> Value {
         return zero::UseOp::create(builder, location, type, state.getSymName(), IntegerAttr());
       });
@@ -139,9 +139,9 @@ private:
     return function.getArgument(index);
   }
 
-  zero::StateOp addState(zero::StateOp parameter, StringRef kept) {
+  zero::StateOp addState(zero::StateOp parameter, StringRef kept, Operation *behind) {
     OpBuilder builder(parameter);
-    builder.setInsertionPointAfter(parameter);
+    builder.setInsertionPointAfter(behind);
     auto zeros = zero::SplatAttr::get(&getContext(), builder.getF32FloatAttr(0));
     return zero::StateOp::create(builder, parameter.getLoc(), (parameter.getSymName() + "." + kept).str(),
                                  (parameter.getName() + "." + kept).str(), parameter.getTensorType(),

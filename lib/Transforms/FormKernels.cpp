@@ -397,6 +397,10 @@ struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {
     Outliner outliner(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       Block &body = function.getBody().front();
+      if (auto updates = body.getOps<zero::UpdateOp>(); !updates.empty()) {
+        (*updates.begin()).emitOpError("cannot be part of a program yet: training is not planned");
+        return signalPassFailure();
+      }
       eraseUnused(body);
       copyReturned(body);
       Grouping grouping(body, maxOperations);

@@ -283,3 +283,12 @@ func.func @f() {
   %0 = zero.gather %h : <tensor<32x64xf32>, host> -> <tensor<32x104xf32>, device>
   return
 }
+
+// -----
+
+zero.state @w "w" : tensor<4xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
+func.func @f(%x: tensor<5xf32>) {
+  // expected-error@+1 {{C1: the value must be 'tensor<4xf32>'}}
+  zero.update @w, %x : tensor<5xf32>
+  return
+}

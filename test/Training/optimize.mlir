@@ -1,0 +1,55 @@
+// RUN: spillway-opt %s -pass-pipeline='builtin.module(nn-optimize{optimizer=sgd settings=momentum=0.9,weight_decay=0.1 clip=2.0 grad-norm=true},canonicalize,cse)' | FileCheck %s
+// RUN: spillway-opt %s -nn-optimize | FileCheck %s --check-prefix=ADAMW
+// RUN: not spillway-opt %s -nn-optimize=optimizer=adamm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not spillway-opt %s -nn-optimize=settings=beta3=0.9 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: not spillway-opt %s -nn-optimize='optimizer=sgd settings=momentum=much' 2>&1 | FileCheck %s --check-prefix=VALUE
+// RUN: not spillway-opt %s -pass-pipeline='builtin.module(nn-optimize,nn-form-kernels)' 2>&1 | FileCheck %s --check-prefix=FORM
+
+// UNKNOWN: error: no optimizer 'adamm'; there are adam, adamw, lion, sgd, or the path of an .mlir file
+// OPTION: error: the optimizer's option 'beta3=0.9': expected NAME=NUMBER, with one of beta1, beta2, epsilon, weight_decay
+// VALUE: error: the optimizer's option 'momentum=much': expected NAME=NUMBER, with one of momentum, nesterov, weight_decay
+// What is not planned yet is refused, not dropped.
+// FORM: error: 'zero.update' op cannot be part of a program yet
+
+// CHECK: zero.state @w "w"
+// CHECK-NEXT: zero.state @w.momentum_buffer "w.momentum_buffer" : tensor<2x3xf32> role(<moment>) source(#zero.splat<0.000000e+00 : f32>)
+// CHECK: zero.state @b.momentum_buffer
+// CHECK: func.func @main(%[[X:.*]]: tensor<2x3xf32>, %[[LR:.*]]: tensor<f64> {spillway.name = "lr", spillway.type = "f64"})
+// CHECK-SAME: -> (tensor<f32> {spillway.name = "loss"}, tensor<f32> {spillway.name = "grad_norm", spillway.type = "f32"})
+// The norm is over all gradients, in their order; the factor is the same for all.
+// CHECK: %[[W:.*]] = zero.use @w
+// CHECK: zero.use @b
+// CHECK: %[[SQUARES:.*]] = nn.reduce <sum_square> %[[X]] dims [0, 1]
+// CHECK: %[[NORM:.*]] = math.sqrt
+// CHECK: %[[FACTOR:.*]] = arith.minimumf
+// CHECK: %[[BUFFER:.*]] = zero.use @w.momentum_buffer
+// CHECK: %[[FACTORS:.*]] = nn.broadcast %[[FACTOR]] dims [] : tensor<f32> -> tensor<2x3xf32>
+// CHECK: %[[CLIPPED:.*]] = arith.mulf %[[X]], %[[FACTORS]]
+// What depends on scalars alone stays one.
+// CHECK: arith.truncf %[[LR]] : tensor<f64> to tensor<f32>
+// CHECK: %[[GRADIENT:.*]] = math.fma %{{.*}}, %[[W]], %[[CLIPPED]]
+// CHECK: %[[NEXT:.*]] = math.fma %{{.*}}, %[[BUFFER]], %[[GRADIENT]]
+// CHECK: %[[STEPPED:.*]] = arith.subf %[[W]]
+// CHECK: zero.update @w, %[[STEPPED]] : tensor<2x3xf32>
+// CHECK: zero.update @w.momentum_buffer, %[[NEXT]] : tensor<2x3xf32>
+// Weight decay is for two or more dimensions.
+// CHECK: %[[ZEROS:.*]] = nn.broadcast %cst{{[_0-9]*}} dims [] : tensor<f32> -> tensor<3xf32>
+// CHECK: math.fma %[[ZEROS]], %{{.*}}, %{{.*}} : tensor<3xf32>
+// CHECK: zero.update @b
+// CHECK: return %{{.*}}, %[[NORM]]
+
+// ADAMW: zero.state @w.exp_avg "w.exp_avg"
+// ADAMW: zero.state @w.exp_avg_sq "w.exp_avg_sq"
+// ADAMW: func.func @main(%{{.*}}: tensor<2x3xf32>, %{{.*}}: tensor<f64> {spillway.name = "lr", spillway.type = "f64"}, %{{.*}}: tensor<f64> {spillway.name = "step", spillway.type = "f64"}) -> (tensor<f32> {spillway.name = "loss"})
+// ADAMW-COUNT-6: zero.update
+
+zero.state @w "w" : tensor<2x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+zero.state @b "b" : tensor<3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+func.func @main(%x: tensor<2x3xf32>) -> (tensor<f32> {spillway.name = "loss"},
+                                         tensor<2x3xf32> {spillway.name = "grad.w"}, tensor<3xf32> {spillway.name = "grad.b"}) {
+  %w = zero.use @w : tensor<2x3xf32>
+  %0 = arith.mulf %w, %x : tensor<2x3xf32>
+  %loss = nn.reduce <sum> %0 dims [0, 1] : tensor<2x3xf32> -> tensor<f32>
+  %b = zero.use @b : tensor<3xf32>
+  return %loss, %x, %b : tensor<f32>, tensor<2x3xf32>, tensor<3xf32>
+}
