@@ -17,8 +17,9 @@ OperatorTable &OperatorTable::instance() {
     for (auto addFamily :
          {addActivations, addArithmetic, addAttention, addCasts, addContractions,
           addContribAttention, addControlFlow, addConvolutions, addDeterminants, addEinsums,
-          addImageMovement, addImageNormalizations, addIndexing, addLogic, addMovement, addNGrams,
-          addNormalizations, addOptimizers, addPooling, addQuantization, addRecurrent,
+          addImageMovement, addImageNormalizations, addIndexing, addLinearAttention, addLogic, addMovement, addNGrams,
+          addNormalizations, addOptimizers, addPooling, addQuantization,
+          addQuantizedImages, addRecurrent,
           addReductions, addResizing, addSampling, addScatters, addSelections, addSequences,
           addShapes, addSignals, addTraining})
       addFamily(all);
