@@ -1,5 +1,5 @@
 """Makes the cases of this folder: small models, random inputs, and what ONNX Runtime, or for operators that
-are too new for it ONNX's reference, gives for them.
+are too new for it, ONNX's reference, gives for them.
 
 usage: make_cases.py FOLDER [NAME...]   needs numpy, onnx, onnxruntime, and spillway-modelgen on the path
 """
@@ -68,7 +68,7 @@ class Suite:
                             for n, a in inputs.items()],
                  "outputs": [{"name": n} for n in outputs],
                  "initializers": [v if isinstance(v, dict) else tensor(v, n) for n, v in constants.items()]}
-        model = {"ir": 10, "opsets": {"": opset, MS: 1}, "graph": graph}
+        model = {"ir": 10, "opsets": {"": opset, **{n["domain"] or MS: 1 for n in nodes}}, "graph": graph}
         with tempfile.TemporaryDirectory() as folder:
             source, file = os.path.join(folder, "m.json"), os.path.join(folder, "m.onnx")
             with open(source, "w") as out:
@@ -573,6 +573,13 @@ def newest():
     s.one("max_unpool", "MaxUnpool", {"x": x, "i": at}, opset=22, kernel_shape=[3, 4], strides=[2, 3], pads=[0, 1, 0, 1])
     s.one("max_unpool_shape", "MaxUnpool", {"x": x, "i": at, "s": np.array([2, 2, 6, 9])}, constants=("s",), opset=22,
           kernel_shape=[3, 4], strides=[2, 3], pads=[0, 1, 0, 1])
+    double = lambda op: graph("mod", [node(op, ["s", "s"], ["t"])], [("s", "f32", [2, 6, 5, 7])], [("t", "f32", [2, 6, 5, 7])])
+    inputs = {"q": s.f32(2, 6, 5, 8), "k": s.f32(2, 3, 7, 8), "v": s.f32(2, 3, 7, 4)}
+    preview = {"domain": "ai.onnx.preview", "opset": 26}
+    s.one("flex_attention", "FlexAttention", inputs, scale=0.3, **preview)
+    s.one("flex_attention_scores", "FlexAttention", inputs, score_mod=double("Mul"), **preview)
+    s.one("flex_attention_weights", "FlexAttention", inputs, prob_mod=double("Add"), **preview)
+    s.one("flex_attention_both", "FlexAttention", inputs, score_mod=double("Add"), prob_mod=double("Mul"), **preview)
     return s
 
 

@@ -16,7 +16,7 @@ OperatorTable &OperatorTable::instance() {
     OperatorTable all;
     for (auto addFamily :
          {addActivations, addArithmetic, addAttention, addCasts, addContractions,
-          addContribAttention, addControlFlow, addConvolutions, addDeterminants, addEinsums,
+          addContribAttention, addControlFlow, addConvolutions, addDeterminants, addEinsums, addFlexAttention,
           addImageMovement, addImageNormalizations, addIndexing, addLinearAttention, addLogic, addMovement, addNGrams,
           addNormalizations, addOptimizers, addPooling, addQuantization,
           addQuantizedImages, addRecurrent,

@@ -58,3 +58,16 @@ onnx.graph "main" inputs(["q", "k", "v"]) dims([["", "", ""], ["", "", ""], ["",
     : tensor<1x2x24xf32>, tensor<1x2x8xf32>, tensor<1x2x10xf32>
   onnx.return %y : !onnx.value
 }
+
+// -----
+
+// Scores that no graph changes need not be held.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.attention
+onnx.graph "main" inputs(["q", "k", "v"])
+    dims([["", "", "", ""], ["", "", "", ""], ["", "", "", ""]]) outputs(["y"]) {
+^bb0(%q: tensor<2x6x5x8xf32>, %k: tensor<2x3x7x8xf32>, %v: tensor<2x3x7x4xf32>):
+  %y = onnx.node "FlexAttention" domain "ai.onnx.preview" (%q, %k, %v) version 1 {}
+    : tensor<2x6x5x8xf32>, tensor<2x3x7x8xf32>, tensor<2x3x7x4xf32>
+  onnx.return %y : !onnx.value
+}

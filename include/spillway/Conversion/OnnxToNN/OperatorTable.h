@@ -76,6 +76,7 @@ void addControlFlow(OperatorTable &table);
 void addConvolutions(OperatorTable &table);
 void addDeterminants(OperatorTable &table);
 void addEinsums(OperatorTable &table);
+void addFlexAttention(OperatorTable &table);
 void addImageMovement(OperatorTable &table);
 void addImageNormalizations(OperatorTable &table);
 void addIndexing(OperatorTable &table);
