@@ -1,6 +1,7 @@
-"""Makes the cases of this folder: small models, random inputs, and what ONNX Runtime gives for them.
+"""Makes the cases of this folder: small models, random inputs, and what ONNX Runtime, or for operators that
+are too new for it, ONNX's reference, gives for them.
 
-usage: make_cases.py FOLDER [NAME...]   needs numpy, onnxruntime, and spillway-modelgen on the path
+usage: make_cases.py FOLDER [NAME...]   needs numpy, onnx, onnxruntime, and spillway-modelgen on the path
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx.reference
 import onnxruntime
 
 TYPES = {"float32": "f32", "float16": "f16", "float64": "f64", "int64": "i64", "int32": "i32", "int16": "i16",
@@ -35,9 +37,21 @@ def node(op, inputs, outputs, domain="", **attributes):
     return {"op": op, "in": inputs, "out": outputs, "domain": domain, "attributes": attributes}
 
 
+def run_onnxruntime(file, outputs, inputs):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    return session.run(outputs, inputs)
+
+
+def run_reference(file, outputs, inputs):
+    return onnx.reference.ReferenceEvaluator(file).run(outputs, inputs)
+
+
 class Suite:
-    def __init__(self, name):
-        self.name, self.cases = name, []
+    def __init__(self, name, run=run_onnxruntime):
+        self.name, self.cases, self.run = name, [], run
         self.rng = np.random.default_rng(7)
 
     def f32(self, *shape, scale=1.0):
@@ -54,18 +68,14 @@ class Suite:
                             for n, a in inputs.items()],
                  "outputs": [{"name": n} for n in outputs],
                  "initializers": [v if isinstance(v, dict) else tensor(v, n) for n, v in constants.items()]}
-        model = {"ir": 10, "opsets": {"": opset, MS: 1}, "graph": graph}
+        model = {"ir": 10, "opsets": {"": opset, **{n["domain"] or MS: 1 for n in nodes}}, "graph": graph}
         with tempfile.TemporaryDirectory() as folder:
             source, file = os.path.join(folder, "m.json"), os.path.join(folder, "m.onnx")
             with open(source, "w") as out:
                 json.dump(model, out)
             subprocess.run(["spillway-modelgen", "json", source, file], check=True)
-            options = onnxruntime.SessionOptions()
-            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-            options.log_severity_level = 3
             try:
-                session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-                results = session.run(outputs, inputs)
+                results = self.run(file, outputs, inputs)
             except Exception as error:
                 print(f"{self.name}/{name}: not made: {str(error).splitlines()[0][:300]}")
                 return
@@ -488,9 +498,94 @@ def control_flow():
     return s
 
 
+def quantized_images():
+    s = Suite("quantized_images")
+    f = lambda *values: np.array(values if len(values) > 1 else values[0], np.float32)
+    for left, right in ((np.uint8, np.uint8), (np.uint8, np.int8), (np.int8, np.int8)):
+        name = f"{np.dtype(left).name}_{np.dtype(right).name}"
+        bounds = lambda t: (0, 256) if t == np.uint8 else (-128, 128)
+        # Where the types differ, ONNX Runtime saturates sums of two products in 16 bits: weights of 7 bits do not reach that.
+        x = s.ints(*bounds(left), (2, 4, 7, 6), left)
+        w = s.ints(*(bounds(right) if left == right else (-64, 64)), (6, 4, 3, 3), right)
+        one, each = {"ws": f(0.01), "wz": np.array(3, right)}, {"ws": np.abs(s.f32(6)) * 0.02, "wz": np.full(6, 2, right)}
+        for kind, weight in (("one", one), ("each", each)):
+            s.one(f"qlinear_conv_{kind}_{name}", "QLinearConv",
+                  {"x": x, "xs": f(0.02), "xz": np.array(9, left), "w": w, **weight, "ys": f(1.3), "yz": np.array(7, left),
+                   "b": s.ints(-9000, 9000, (6,), np.int32)}, constants=("w", "ws", "wz", "b"), opset=10, pads=[1, 0, 1, 2], strides=[2, 1])
+        s.one(f"qlinear_conv_groups_{name}", "QLinearConv",
+              {"x": x, "xs": f(0.02), "xz": np.array(9, left), "w": w[:, :2], **one, "ys": f(0.7), "yz": np.array(7, left)},
+              constants=("w", "ws", "wz"), opset=10, group=2, strides=[1, 2], auto_pad="SAME_UPPER")
+        s.one(f"qlinear_conv_depthwise_{name}", "QLinearConv",
+              {"x": x, "xs": f(0.02), "xz": np.array(9, left), "w": w[:4, :1], **one, "ys": f(0.4), "yz": np.array(7, left)},
+              constants=("w", "ws", "wz"), opset=10, group=4)
+    for right in (np.uint8, np.int8):
+        name = np.dtype(right).name
+        x, w = s.ints(0, 256, (2, 4, 7, 6), np.uint8), s.ints(0, 128, (6, 4, 3, 3), right)
+        s.one(f"conv_integer_{name}", "ConvInteger", {"x": x, "w": w}, constants=("w",), opset=10)
+        s.one(f"conv_integer_zeros_{name}", "ConvInteger", {"x": x, "w": w, "xz": np.array(5, np.uint8), "wz": np.array(2, right)},
+              opset=10, pads=[1, 1, 1, 1], strides=[2, 2])
+    for kind in (np.uint8, np.int8):
+        low = 0 if kind == np.uint8 else -128
+        for last in (0, 1):
+            s.one(f"qlinear_average_{np.dtype(kind).name}_{last}", "QLinearGlobalAveragePool",
+                  {"x": s.ints(low, low + 256, (2, 5, 6, 7), kind), "xs": f(0.02), "xz": np.array(low + 100, kind),
+                   "ys": f(0.013), "yz": np.array(low + 90, kind)}, domain=MS, channels_last=last)
+    return s
+
+
+def newest():
+    s = Suite("newest", run_reference)
+    f = np.float32
+    for source, to, number in ((f, "i32", 6), (np.float64, "i64", 7), (np.float16, "i16", 5)):
+        s.one(f"bitcast_to_{to}", "BitCast", {"x": s.f32(3, 21).astype(source)}, opset=26, to=number)
+    s.one("bitcast_to_f32", "BitCast", {"x": s.ints(0, 2**30, (3, 21), np.int32)}, opset=26, to=1)
+    s.one("bitcast_to_f16", "BitCast", {"x": s.ints(0, 30000, (3, 21), np.uint16)}, opset=26, to=10)
+    s.one("bitcast_to_u8", "BitCast", {"x": s.ints(-128, 128, (3, 21), np.int8)}, opset=26, to=2)
+    for kind in (f, np.float64, np.int32):
+        for exclusive in (0, 1):
+            for reverse in (0, 1):
+                x = s.ints(-3, 4, (2, 7, 3), kind) if kind == np.int32 else s.f32(2, 7, 3).astype(kind)
+                s.one(f"cumprod_{np.dtype(kind).name}_{exclusive}{reverse}", "CumProd", {"x": x, "axis": np.array(1)},
+                      constants=("axis",), opset=26, exclusive=exclusive, reverse=reverse)
+    s.one("cumprod_any_axis", "CumProd", {"x": s.f32(2, 5, 4), "axis": np.array(-1)}, opset=26)
+    for length in (8, 7, 1):
+        spectrum = s.f32(2, length // 2 + 1, 3, 2)
+        s.one(f"inverse_onesided_{length}", "DFT", {"x": spectrum, "n": np.array(length), "axis": np.array(1)},
+              constants=("n", "axis"), opset=20, inverse=1, onesided=1)
+    s.one("inverse_onesided_default", "DFT", {"x": s.f32(2, 5, 2)}, opset=17, inverse=1, onesided=1)
+    s.one("inverse_onesided_cut", "DFT", {"x": s.f32(2, 9, 2), "n": np.array(8)}, constants=("n",), opset=17, inverse=1, onesided=1)
+    x, w, b, past = s.f32(2, 5, 9), s.f32(5, 1, 4), s.f32(5), s.f32(2, 5, 3)
+    for activation in ("none", "silu", "swish"):
+        s.one(f"causal_conv_{activation}", "CausalConvWithState", {"x": x, "w": w, "b": b, "p": past}, 2, ("w", "b"), opset=27,
+              activation=activation)
+    s.one("causal_conv_begin", "CausalConvWithState", {"x": x, "w": w}, 2, opset=27)
+    s.one("causal_conv_short", "CausalConvWithState", {"x": x[:, :, :2], "w": w, "b": None, "p": past}, 2, ("w",), opset=27)
+    heads = {"q_num_heads": 6, "kv_num_heads": 3}
+    q, k, v, state = s.f32(2, 5, 24), s.f32(2, 5, 12, scale=0.4), s.f32(2, 5, 15), s.f32(2, 3, 4, 5)
+    decay, beta = -np.abs(s.f32(2, 5, 12)), s.f32(2, 5, 3)
+    for rule in ("linear", "gated", "delta", "gated_delta"):
+        inputs = {"q": q, "k": k, "v": v, "s": state, "d": decay if "gated" in rule else None, "b": beta if "delta" in rule else None}
+        s.one(f"linear_attention_{rule}", "LinearAttention", inputs, 2, opset=27, update_rule=rule, **heads)
+    s.one("linear_attention_begin", "LinearAttention",
+          {"q": q, "k": k, "v": v, "s": None, "d": decay[:, :, :3], "b": beta[:, :, :1]}, 2, opset=27, scale=0.7, **heads)
+    x, at = s.f32(2, 2, 2, 3), np.stack([np.sort(s.rng.choice(80, 12, replace=False)) for _ in range(2)])
+    at = np.concatenate([at[0], 80 + at[1]]).reshape(2, 2, 2, 3)
+    s.one("max_unpool", "MaxUnpool", {"x": x, "i": at}, opset=22, kernel_shape=[3, 4], strides=[2, 3], pads=[0, 1, 0, 1])
+    s.one("max_unpool_shape", "MaxUnpool", {"x": x, "i": at, "s": np.array([2, 2, 6, 9])}, constants=("s",), opset=22,
+          kernel_shape=[3, 4], strides=[2, 3], pads=[0, 1, 0, 1])
+    double = lambda op: graph("mod", [node(op, ["s", "s"], ["t"])], [("s", "f32", [2, 6, 5, 7])], [("t", "f32", [2, 6, 5, 7])])
+    inputs = {"q": s.f32(2, 6, 5, 8), "k": s.f32(2, 3, 7, 8), "v": s.f32(2, 3, 7, 4)}
+    preview = {"domain": "ai.onnx.preview", "opset": 26}
+    s.one("flex_attention", "FlexAttention", inputs, scale=0.3, **preview)
+    s.one("flex_attention_scores", "FlexAttention", inputs, score_mod=double("Mul"), **preview)
+    s.one("flex_attention_weights", "FlexAttention", inputs, prob_mod=double("Add"), **preview)
+    s.one("flex_attention_both", "FlexAttention", inputs, score_mod=double("Add"), prob_mod=double("Mul"), **preview)
+    return s
+
+
 def main():
     folder, chosen = sys.argv[1], sys.argv[2:]
-    for make in (contrib, quantization, recurrent, control_flow):
+    for make in (contrib, quantization, quantized_images, recurrent, control_flow, newest):
         if not chosen or make.__name__ in chosen:
             make().write(folder)
 

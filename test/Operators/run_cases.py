@@ -1,4 +1,4 @@
-"""Runs the cases of a file: models in JSON with inputs, and outputs that ONNX Runtime gave for them.
+"""Runs the cases of a file: models in JSON with inputs, and the outputs that are expected.
 
 usage: run_cases.py CASES.json FOLDER [spillway verify's options]
 """

@@ -1,5 +1,6 @@
 // Conv and ConvTranspose.
 
+#include "lib/Conversion/OnnxToNN/Convolutions.h"
 #include "lib/Conversion/OnnxToNN/Windows.h"
 
 #include <numeric>
@@ -15,10 +16,14 @@ struct Operands {
   int64_t groups;
 };
 
-FailureOr<Operands> readOperands(Node &node) {
-  Operands operands{node.in(0), node.in(1), node.attr("group", int64_t{1})};
-  if (failed(node.sameTypes({0, 1})) || (node.has(2) && failed(node.sameTypes({0, 2}))))
+LogicalResult checkTypes(Node &node) {
+  if (node.has(2) && failed(node.sameTypes({0, 2})))
     return failure();
+  return node.sameTypes({0, 1});
+}
+
+FailureOr<Operands> readOperands(Node &node, Tensor image, Tensor filter) {
+  Operands operands{image, filter, node.attr("group", int64_t{1})};
   if (operands.image.rank() < 3 || operands.filter.rank() != operands.image.rank())
     return node.error() << "input " << operands.image.tensorType() << " and filter "
                         << operands.filter.tensorType()
@@ -33,16 +38,6 @@ FailureOr<Operands> readOperands(Node &node) {
   return operands;
 }
 
-LogicalResult addBias(Node &node, Tensor y) {
-  auto bias = node.optional(2);
-  if (!bias)
-    return node.result(y);
-  if (bias->shape() != ArrayRef<int64_t>({y.size(1)}))
-    return node.error() << "the bias must have " << y.size(1) << " elements, not "
-                        << bias->tensorType();
-  return node.result(node.emit.add(y, perChannel(node.emit, *bias, y.shape())));
-}
-
 Tensor convolve(Emitter &emit, Tensor image, Tensor filter, ArrayRef<int64_t> strides,
                 ArrayRef<int64_t> dilations, ArrayRef<int64_t> low, ArrayRef<int64_t> windows,
                 int64_t groups) {
@@ -53,11 +48,23 @@ Tensor convolve(Emitter &emit, Tensor image, Tensor filter, ArrayRef<int64_t> st
           image.type};
 }
 
-LogicalResult convertConv(Node &node) {
-  auto operands = readOperands(node);
+} // namespace
+
+FailureOr<Tensor> spillway::withBias(Node &node, Tensor y, unsigned input) {
+  auto bias = node.optional(input);
+  if (!bias)
+    return y;
+  if (bias->type != y.type || bias->shape() != ArrayRef<int64_t>({y.size(1)}))
+    return node.error() << "the bias must have " << y.size(1) << " elements of " << name(y.type)
+                        << ", not " << bias->tensorType();
+  return node.emit.add(y, perChannel(node.emit, *bias, y.shape()));
+}
+
+FailureOr<Tensor> spillway::convolution(Node &node, Tensor image, Tensor filter) {
+  auto operands = readOperands(node, image, filter);
   if (failed(operands))
     return failure();
-  auto [image, filter, groups] = *operands;
+  int64_t groups = operands->groups;
   if (filter.size(0) % groups != 0 || filter.size(1) > maxElementCount / groups ||
       image.size(1) != filter.size(1) * groups)
     return node.error() << "filter " << filter.tensorType() << " in " << groups
@@ -65,8 +72,51 @@ LogicalResult convertConv(Node &node) {
   auto sliding = readWindows(node, image, filter.shape().drop_front(2), /*roundUp=*/false);
   if (failed(sliding))
     return failure();
-  return addBias(node, convolve(node.emit, image, filter, sliding->strides, sliding->dilations,
-                                sliding->low, sliding->windows, groups));
+  return convolve(node.emit, image, filter, sliding->strides, sliding->dilations, sliding->low,
+                  sliding->windows, groups);
+}
+
+namespace {
+
+/// The node's result: `y` and its bias.
+LogicalResult finish(Node &node, FailureOr<Tensor> y) {
+  auto result = failed(y) ? y : withBias(node, *y, 2);
+  return failed(result) ? failure() : node.result(*result);
+}
+
+LogicalResult convertConv(Node &node) {
+  if (failed(checkTypes(node)))
+    return failure();
+  return finish(node, convolution(node, node.in(0), node.in(1)));
+}
+
+/// A convolution of single channels along time that continues where the state ends.
+LogicalResult convertCausalConvWithState(Node &node) {
+  Emitter &emit = node.emit;
+  Tensor x = node.in(0), filter = node.in(1);
+  StringRef activation = node.attr("activation", StringRef("none"));
+  if (failed(checkTypes(node)) || (node.has(3) && failed(node.sameTypes({0, 3}))))
+    return failure();
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    return node.error() << "unknown activation '" << activation << "'";
+  if (x.rank() != 3 || filter.rank() != 3 || filter.size(0) != x.size(1) || filter.size(1) != 1 ||
+      filter.size(2) < 1 || x.size(1) < 1)
+    return node.error() << "the filter " << filter.tensorType()
+                        << " must be [channels, 1, taps] for " << x.tensorType();
+  int64_t before = filter.size(2) - 1, length = x.size(2);
+  Tensor whole = padDim(emit, x, 2, before, before + length);
+  if (auto past = node.optional(3)) {
+    if (past->shape() != ArrayRef<int64_t>({x.size(0), x.size(1), before}))
+      return node.error() << "the state " << past->tensorType() << " must be " << before
+                          << " elements for each channel of " << x.tensorType();
+    whole = emit.concat({*past, x}, 2);
+  }
+  node.set(1, emit.sliceDim(whole, 2, length, before));
+  auto y = withBias(node, convolve(emit, whole, filter, {1}, {1}, {0}, {length}, x.size(1)), 2);
+  if (failed(y) || activation == "none")
+    return failed(y) ? failure() : node.result(*y);
+  return node.result(
+      emit.inComputeType(*y, [&](Tensor z) { return emit.mul(z, emit.sigmoid(z)); }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,7 +271,9 @@ Tensor convolveTransposed(Emitter &emit, Tensor image, Tensor filter, int64_t gr
 }
 
 LogicalResult convertConvTranspose(Node &node) {
-  auto operands = readOperands(node);
+  if (failed(checkTypes(node)))
+    return failure();
+  auto operands = readOperands(node, node.in(0), node.in(1));
   if (failed(operands))
     return failure();
   auto [image, filter, groups] = *operands;
@@ -232,7 +284,7 @@ LogicalResult convertConvTranspose(Node &node) {
   auto sliding = readTransposed(node, image, filter.shape().drop_front(2));
   if (failed(sliding))
     return failure();
-  return addBias(node, convolveTransposed(node.emit, image, filter, groups, *sliding));
+  return finish(node, convolveTransposed(node.emit, image, filter, groups, *sliding));
 }
 
 } // namespace
@@ -240,6 +292,7 @@ LogicalResult convertConvTranspose(Node &node) {
 void spillway::addConvolutions(OperatorTable &table) {
   constexpr auto floats = TypeClass::floats;
   table.add({
+      {"CausalConvWithState", 27, convertCausalConvWithState, 2, 4, 2, floats},
       {"Conv", 1, convertConv, 2, 3, 1, floats},
       {"ConvTranspose", 1, convertConvTranspose, 2, 3, 1, floats},
   });

@@ -253,6 +253,11 @@ FailureOr<Tensor> Node::tensorAttr(StringRef name) {
   return emit.constant(*type, signlessElements(elements));
 }
 
+bool Node::hasBody(StringRef name) const {
+  return llvm::any_of(op.getGraphs().getAsValueRange<StringAttr>(),
+                      [&](StringRef graph) { return graph == name; });
+}
+
 FailureOr<Region *> Node::body(StringRef name, unsigned numInputs, unsigned numOutputs) {
   for (auto [graph, region] : llvm::zip_equal(op.getGraphs(), op.getBodies())) {
     if (cast<StringAttr>(graph).getValue() != name)

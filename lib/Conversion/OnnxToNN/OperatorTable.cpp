@@ -16,9 +16,10 @@ OperatorTable &OperatorTable::instance() {
     OperatorTable all;
     for (auto addFamily :
          {addActivations, addArithmetic, addAttention, addCasts, addContractions,
-          addContribAttention, addControlFlow, addConvolutions, addDeterminants, addEinsums,
-          addImageMovement, addImageNormalizations, addIndexing, addLogic, addMovement, addNGrams,
-          addNormalizations, addOptimizers, addPooling, addQuantization, addRecurrent,
+          addContribAttention, addControlFlow, addConvolutions, addDeterminants, addEinsums, addFlexAttention,
+          addImageMovement, addImageNormalizations, addIndexing, addLinearAttention, addLogic, addMovement, addNGrams,
+          addNormalizations, addOptimizers, addPooling, addQuantization,
+          addQuantizedImages, addRecurrent,
           addReductions, addResizing, addSampling, addScatters, addSelections, addSequences,
           addShapes, addSignals, addTraining})
       addFamily(all);

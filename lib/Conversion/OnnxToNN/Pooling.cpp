@@ -101,6 +101,51 @@ LogicalResult convertMaxPool(Node &node) {
   return success();
 }
 
+/// Elements go where they were found in a larger image, of zeros else. An output_shape adds places
+/// behind those that the attributes give: the indices do not count them.
+LogicalResult convertMaxUnpool(Node &node) {
+  Emitter &emit = node.emit;
+  Tensor x = node.in(0), indices = node.in(1);
+  auto kernel = node.intsAttr("kernel_shape");
+  if (!kernel)
+    return node.error() << "the attribute kernel_shape is required";
+  auto steps = readSteps(node, x, *kernel);
+  if (failed(steps))
+    return failure();
+  if (indices.type != DataType::i64 || indices.shape() != x.shape())
+    return node.error() << "the indices " << indices.tensorType()
+                        << " must be i64, one for each element of " << x.tensorType();
+  Shape image(x.shape().take_front(2));
+  for (size_t d = 0; d < steps->dims(); ++d)
+    image.push_back((x.size(static_cast<int64_t>(d) + 2) - 1) * steps->strides[d] +
+                    steps->kernel[d] - steps->low[d] - steps->high[d]);
+  Shape shape = image;
+  if (node.has(2)) {
+    auto given = node.ints(2, "the output's shape");
+    if (failed(given))
+      return failure();
+    shape = *given;
+  }
+  bool fits = shape.size() == image.size();
+  for (size_t d = 0; fits && d < shape.size(); ++d)
+    fits = d < 2 ? shape[d] == image[d] : shape[d] >= image[d];
+  auto count = elementCount(image);
+  if (!fits || !count || !elementCount(shape)) {
+    auto error = node.error();
+    error << "the result cannot have the shape [";
+    llvm::interleaveComma(shape, error);
+    error << "] where the input is " << x.tensorType();
+    return error;
+  }
+  Tensor zeros = emit.splat(x.type, {*count}, 0);
+  Tensor places = emit.reshape(indices, {x.count(), 1}), flat = emit.reshape(x, {x.count()});
+  Tensor y{
+      emit.create<nn::ScatterOp>(nn::ScatterKind::replace, zeros.value, places.value, flat.value),
+      x.type};
+  return node.result(
+      padTo(emit, emit.reshape(y, image), Shape(x.rank(), 0), shape, emit.splat(x.type, {}, 0)));
+}
+
 //===----------------------------------------------------------------------===//
 // Averages and norms
 //===----------------------------------------------------------------------===//
@@ -291,6 +336,8 @@ void spillway::addPooling(OperatorTable &table) {
       {"GlobalMaxPool", 1, convertGlobalPool<Kind::max>, 1, 1, 1, floats},
       {"LpPool", 2, convertLpPool, 1, 1, 1, floats},
       {"MaxPool", 1, convertMaxPool, 1, 1, 2, numeric},
+      {"MaxUnpool", 9, convertMaxUnpool, 2, 3, 1, floats,
+       "the output's shape must be known at compile time"},
       {"MaxRoiPool", 1, convertMaxRoiPool, 2, 2, 1, floats},
   });
 }

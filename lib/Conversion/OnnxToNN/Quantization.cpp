@@ -1,5 +1,6 @@
 // Integers that stand for numbers: real = (integer - zero point) * scale.
 
+#include "lib/Conversion/OnnxToNN/Quantization.h"
 #include "lib/Conversion/OnnxToNN/Products.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,19 +14,6 @@ using namespace spillway;
 namespace {
 
 using Order = Emitter::Order;
-
-/// A type of quantised integers.
-struct Levels {
-  DataType type = DataType::u8;
-  /// Bits of the integers where they have fewer than the type, else 0.
-  uint8_t bits = 0;
-
-  unsigned width() const { return bits ? bits : static_cast<unsigned>(byteWidth(type)) * 8; }
-  double lowest() const { return isUnsigned(type) ? 0 : -std::ldexp(1, width() - 1); }
-  double highest() const { return std::ldexp(1, width() - !isUnsigned(type)) - 1; }
-};
-
-Levels levelsOf(Tensor x) { return {x.type, x.bits}; }
 
 /// Which elements of a tensor share a scale.
 struct Granularity {
@@ -73,11 +61,14 @@ FailureOr<Tensor> spread(Node &node, unsigned input, ArrayRef<int64_t> shape, Gr
   return emit.sliceDim(all, *axis, 0, size);
 }
 
-/// A zero point that changes nothing need not be subtracted.
-bool isZero(Emitter &emit, Tensor x) {
+} // namespace
+
+bool spillway::isZero(Emitter &emit, Tensor x) {
   auto value = emit.known(x);
   return value && llvm::all_of(value->getBytes(), [](char byte) { return byte == 0; });
 }
+
+namespace {
 
 /// Integers less their zero point, in f32.
 Tensor centred(Emitter &emit, Tensor x, std::optional<Tensor> zero) {
@@ -86,8 +77,9 @@ Tensor centred(Emitter &emit, Tensor x, std::optional<Tensor> zero) {
   return emit.cast(x, DataType::f32);
 }
 
-/// What numbers in f32 that have been divided by their scale become. Halves go to even.
-Tensor toLevels(Emitter &emit, Tensor x, std::optional<Tensor> zero, Levels levels) {
+} // namespace
+
+Tensor spillway::toLevels(Emitter &emit, Tensor x, std::optional<Tensor> zero, Levels levels) {
   x = emit.unary<math::RoundEvenOp>(x);
   if (zero)
     x = emit.add(x, emit.cast(*zero, DataType::f32));
@@ -96,6 +88,8 @@ Tensor toLevels(Emitter &emit, Tensor x, std::optional<Tensor> zero, Levels leve
   result.bits = levels.bits;
   return result;
 }
+
+namespace {
 
 FailureOr<Granularity> readGranularity(Node &node) {
   Granularity along{node.attr("axis", int64_t{1}), node.attr("block_size", int64_t{0})};
@@ -136,7 +130,9 @@ Tensor quantize(Emitter &emit, Tensor x, const Parameters &parameters, Levels le
   return toLevels(emit, quotient, parameters.zero, levels);
 }
 
-LogicalResult checkZeroPoint(Node &node, unsigned x, unsigned zero) {
+} // namespace
+
+LogicalResult spillway::checkZeroPoint(Node &node, unsigned x, unsigned zero) {
   if (!node.has(zero))
     return success();
   if (failed(node.sameTypes({x, zero})))
@@ -146,6 +142,15 @@ LogicalResult checkZeroPoint(Node &node, unsigned x, unsigned zero) {
                         << " have integers of different widths";
   return success();
 }
+
+LogicalResult spillway::checkIntegers(Node &node, ArrayRef<unsigned> inputs) {
+  for (unsigned i : inputs)
+    if (node.in(i).type != DataType::u8 && node.in(i).type != DataType::i8)
+      return node.error() << "input " << i << " must hold i8 or u8, not " << name(node.in(i).type);
+  return success();
+}
+
+namespace {
 
 LogicalResult convertDequantizeLinear(Node &node) {
   Emitter &emit = node.emit;
@@ -265,13 +270,6 @@ FailureOr<Tensor> integerFactor(Node &node, unsigned input, unsigned zero, bool 
     return node.error() << "the zero point " << node.in(zero).tensorType() << " does not fit "
                         << x.tensorType();
   return emit.sub(wide, emit.broadcast(emit.cast(point, DataType::i32), x.shape()));
-}
-
-LogicalResult checkIntegers(Node &node, ArrayRef<unsigned> inputs) {
-  for (unsigned i : inputs)
-    if (node.in(i).type != DataType::u8 && node.in(i).type != DataType::i8)
-      return node.error() << "input " << i << " must hold i8 or u8, not " << name(node.in(i).type);
-  return success();
 }
 
 LogicalResult convertMatMulInteger(Node &node) {

@@ -1,6 +1,6 @@
 // Reductions along axes, and running sums.
 
-#include "spillway/Conversion/OnnxToNN/Node.h"
+#include "lib/Conversion/OnnxToNN/Windows.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -106,14 +106,10 @@ LogicalResult convertFlattenedHardmax(Node &node) {
   return convertAsMatrix(node, [](Emitter &emit, Tensor x) { return hardmax(emit, x, x.rank() - 1); });
 }
 
-LogicalResult convertCumSum(Node &node) {
-  Tensor x = node.in(0);
-  bool exclusive = node.attr("exclusive", int64_t{0}) != 0;
-  bool reverse = node.attr("reverse", int64_t{0}) != 0;
+/// `along` the axis that input 1 holds.
+LogicalResult convertAlongAxis(Node &node, llvm::function_ref<Tensor(int64_t)> along) {
   Emitter &emit = node.emit;
-  auto along = [&](int64_t axis) -> Tensor {
-    return {emit.create<nn::CumsumOp>(x.tensorType(), x.value, axis, exclusive, reverse), x.type};
-  };
+  Tensor x = node.in(0);
   Tensor where = node.in(1);
   if (!isInteger(where.type) || where.count() != 1)
     return node.error() << "the axis must be one integer, not " << where.tensorType();
@@ -133,6 +129,40 @@ LogicalResult convertCumSum(Node &node) {
   auto given = node.intScalar(1, "the axis");
   auto axis = failed(given) ? given : node.axis(*given, x.rank());
   return failed(axis) ? failure() : node.result(along(*axis));
+}
+
+LogicalResult convertCumSum(Node &node) {
+  Tensor x = node.in(0);
+  bool exclusive = node.attr("exclusive", int64_t{0}) != 0;
+  bool reverse = node.attr("reverse", int64_t{0}) != 0;
+  return convertAlongAxis(node, [&](int64_t axis) -> Tensor {
+    return {node.emit.create<nn::CumsumOp>(x.tensorType(), x.value, axis, exclusive, reverse),
+            x.type};
+  });
+}
+
+/// Products of 1, 2, 4, ... elements up to each one, each step from two of the step before.
+Tensor runningProduct(Emitter &emit, Tensor x, int64_t axis, bool exclusive, bool reverse) {
+  auto shifted = [&](Tensor product, int64_t by) {
+    Shape low(x.rank(), 0);
+    low[axis] = reverse ? -by : by;
+    return padTo(emit, product, low, x.shape(), emit.splat(product.type, {}, 1));
+  };
+  return emit.inComputeType(x, [&](Tensor product) {
+    if (exclusive)
+      product = shifted(product, 1);
+    for (int64_t reach = 1; reach < x.size(axis); reach *= 2)
+      product = emit.mul(product, shifted(product, reach));
+    return product;
+  });
+}
+
+LogicalResult convertCumProd(Node &node) {
+  bool exclusive = node.attr("exclusive", int64_t{0}) != 0;
+  bool reverse = node.attr("reverse", int64_t{0}) != 0;
+  return convertAlongAxis(node, [&](int64_t axis) {
+    return runningProduct(node.emit, node.in(0), axis, exclusive, reverse);
+  });
 }
 
 /// A reduction whose axes are an attribute below `inputSince`, and an input from then on.
@@ -163,6 +193,7 @@ void spillway::addReductions(OperatorTable &table) {
       {"ArgMin", 1, convertArg<Kind::min>, 1, 1, 1, numeric},
       {"Hardmax", 1, convertFlattenedHardmax, 1, 1, 1, TypeClass::floats},
       {"Hardmax", 13, convertHardmax, 1, 1, 1, TypeClass::floats},
+      {"CumProd", 26, convertCumProd, 2, 2, 1, numeric},
       {"CumSum", 11, convertCumSum, 2, 2, 1, numeric},
   });
 }

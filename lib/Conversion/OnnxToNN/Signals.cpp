@@ -63,6 +63,35 @@ Tensor transform(Emitter &emit, Tensor x, const Fourier &fourier) {
   return emit.cast(emit.reshape(result, shape), x.type);
 }
 
+/// What has the first bins of a spectrum, length / 2 + 1 of them, whose others are their
+/// conjugates: of
+/// [..., bins, parts] to the real [..., length, 1].
+Tensor inverseOfHalf(Emitter &emit, Tensor x, int64_t length) {
+  Fourier fourier{length, /*inverse=*/true, /*onesided=*/true};
+  int64_t bins = fourier.bins(), rows = *elementCount(x.shape().drop_back(2));
+  Tensor exact = emit.cast(x, DataType::f64);
+  auto part = [&](int64_t i) {
+    return emit.reshape(emit.sliceDim(exact, exact.rank() - 1, i, 1), {rows, bins});
+  };
+  // The first bin, and the last one of an even length, have no conjugate beside them.
+  Tensor angle = emit.transpose(angles(emit, fourier), {1, 0});
+  Tensor bin = emit.iota(DataType::i64, angle.shape(), 0);
+  Tensor isAlone = emit.compare(Order::equal, bin, emit.like(bin, 0));
+  if (length % 2 == 0)
+    isAlone = emit.logicalOr(
+        isAlone, emit.compare(Order::equal, bin, emit.splatInt(bin.type, bin.shape(), length / 2)));
+  Tensor count = emit.select(isAlone, emit.like(angle, 1), emit.like(angle, 2));
+  auto weighted = [&](Tensor wave) { return emit.mul(count, wave); };
+  Tensor y = product(emit, part(0), weighted(emit.unary<math::CosOp>(angle)));
+  if (x.shape().back() == 2)
+    y = emit.sub(y, product(emit, part(1), weighted(emit.unary<math::SinOp>(angle))));
+  y = emit.div(y, emit.like(y, static_cast<double>(length)));
+  Shape shape(x.shape());
+  shape[x.rank() - 2] = length;
+  shape[x.rank() - 1] = 1;
+  return emit.cast(emit.reshape(y, shape), x.type);
+}
+
 /// The first `length` elements along a dimension, zeros where there are fewer.
 Tensor fitted(Emitter &emit, Tensor x, int64_t dim, int64_t length) {
   if (x.size(dim) >= length)
@@ -79,8 +108,6 @@ LogicalResult convertDFT(Node &node) {
   if (x.rank() < 2 || (x.shape().back() != 1 && x.shape().back() != 2))
     return node.error() << "the last dimension of " << x.tensorType()
                         << " must hold a real part, or a real and an imaginary one";
-  if (inverse && onesided)
-    return node.error() << "a transform cannot be both inverse and one-sided";
   auto given = node.version() < 20 ? FailureOr<int64_t>(node.attr("axis", int64_t{1}))
                : node.has(2)       ? node.intScalar(2, "the axis")
                                    : FailureOr<int64_t>(-2);
@@ -90,7 +117,8 @@ LogicalResult convertDFT(Node &node) {
   if (*axis == x.rank() - 1)
     return node.error() << "axis " << *axis << " holds the parts of a number";
   auto length = node.has(1) ? node.intScalar(1, "the length of the transform")
-                            : FailureOr<int64_t>(x.size(*axis));
+                            : FailureOr<int64_t>(inverse && onesided ? 2 * (x.size(*axis) - 1)
+                                                                     : x.size(*axis));
   if (failed(length))
     return failure();
   Shape lines(x.shape());
@@ -102,8 +130,12 @@ LogicalResult convertDFT(Node &node) {
   std::rotate(perm.begin() + *axis, perm.begin() + *axis + 1, perm.end() - 1);
   for (auto [i, dim] : llvm::enumerate(perm))
     back[dim] = static_cast<int64_t>(i);
-  Tensor fit = fitted(emit, emit.transpose(x, perm), x.rank() - 2, *length);
-  return node.result(emit.transpose(transform(emit, fit, {*length, inverse, onesided}), back));
+  Fourier fourier{*length, inverse, onesided};
+  int64_t taken = inverse ? fourier.bins() : *length;
+  Tensor fit = fitted(emit, emit.transpose(x, perm), x.rank() - 2, taken);
+  Tensor y =
+      inverse && onesided ? inverseOfHalf(emit, fit, *length) : transform(emit, fit, fourier);
+  return node.result(emit.transpose(y, back));
 }
 
 LogicalResult convertSTFT(Node &node) {

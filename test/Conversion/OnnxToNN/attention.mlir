@@ -44,3 +44,30 @@ onnx.graph "main" inputs(["x", "c", "s"]) dims([["", "", "", ""], ["", "", ""], 
   %y = onnx.node "RotaryEmbedding" (%x, %c, %s) version 23 {} : tensor<2x2x3x4xf32>, tensor<1x3x2xf32>, tensor<1x3x2xf32>
   onnx.return %y : !onnx.value
 }
+
+// -----
+
+// One product with the state a step; query heads that share one are its rows.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.matmul %{{.*}}, %[[S:.*]] : tensor<1x2x3x4xf32>, tensor<1x2x4x5xf32>
+// CHECK: %[[NEXT:.*]] = arith.addf %[[S]], %{{.*}} : tensor<1x2x4x5xf32>
+// CHECK: nn.matmul %{{.*}}, %[[NEXT]] : tensor<1x2x3x4xf32>, tensor<1x2x4x5xf32>
+onnx.graph "main" inputs(["q", "k", "v"]) dims([["", "", ""], ["", "", ""], ["", "", ""]]) outputs(["y"]) {
+^bb0(%q: tensor<1x2x24xf32>, %k: tensor<1x2x8xf32>, %v: tensor<1x2x10xf32>):
+  %y = onnx.node "LinearAttention" (%q, %k, %v) version 27 {q_num_heads = 6 : i64, kv_num_heads = 2 : i64, update_rule = "linear"}
+    : tensor<1x2x24xf32>, tensor<1x2x8xf32>, tensor<1x2x10xf32>
+  onnx.return %y : !onnx.value
+}
+
+// -----
+
+// Scores that no graph changes need not be held.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.attention
+onnx.graph "main" inputs(["q", "k", "v"])
+    dims([["", "", "", ""], ["", "", "", ""], ["", "", "", ""]]) outputs(["y"]) {
+^bb0(%q: tensor<2x6x5x8xf32>, %k: tensor<2x3x7x8xf32>, %v: tensor<2x3x7x4xf32>):
+  %y = onnx.node "FlexAttention" domain "ai.onnx.preview" (%q, %k, %v) version 1 {}
+    : tensor<2x6x5x8xf32>, tensor<2x3x7x8xf32>, tensor<2x3x7x4xf32>
+  onnx.return %y : !onnx.value
+}

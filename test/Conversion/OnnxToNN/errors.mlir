@@ -178,3 +178,20 @@ module {
     onnx.return %0 : !onnx.value
   }
 }
+
+// -----
+
+onnx.graph "main" inputs(["x", "i", "w", "q"]) dims([["", "", ""], ["", "", ""], ["", "", ""], [""]]) outputs(["y"]) {
+^bb0(%x: tensor<1x2x3xf32>, %i: tensor<1x2x3xi64>, %w: tensor<2x1x3xf32>, %q: tensor<4xui8>):
+  // expected-error @+1 {{BitCast: the elements of 'tensor<1x2x3xf32>' have not the width of i64}}
+  %0 = onnx.node "BitCast" (%x) version 26 {to = 7 : i64} : tensor<1x2x3xf32>
+  // expected-error @+1 {{MaxUnpool: the result cannot have the shape [1, 2, -3] where the input is 'tensor<1x2x3xf32>'}}
+  %1 = onnx.node "MaxUnpool" (%x, %i) version 22 {kernel_shape = array<i64: 1>, pads = array<i64: 3, 3>} : tensor<1x2x3xf32>, tensor<1x2x3xi64>
+  // expected-error @+1 {{CausalConvWithState: unknown activation 'relu'}}
+  %2 = onnx.node "CausalConvWithState" (%x, %w) version 27 {activation = "relu"} : tensor<1x2x3xf32>, tensor<2x1x3xf32>
+  // expected-error @+1 {{LinearAttention: update_rule 'gated' takes a decay (input 4) and no beta (input 5)}}
+  %3 = onnx.node "LinearAttention" (%x, %x, %x) version 27 {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, update_rule = "gated"} : tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>
+  // expected-error @+1 {{ConvInteger: input 'tensor<4xi8>' and filter 'tensor<4xi8>' must have three dimensions or more}}
+  %4 = onnx.node "ConvInteger" (%q, %q) version 10 {} : tensor<4xui8>, tensor<4xui8>
+  onnx.return %0 : !onnx.value
+}

@@ -73,3 +73,36 @@ onnx.graph "main" inputs(["x", "s", "b", "m", "v"]) dims([["", "", ""], [""], ["
     : tensor<1x2x6xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
   onnx.return %y : !onnx.value
 }
+
+// -----
+
+// Places are counted in the image that the attributes give; the asked shape adds zeros behind it.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[Y:.*]] = nn.scatter <replace> %{{.*}}[%{{.*}}] %{{.*}} : tensor<48xf32>, tensor<12x1xi64>, tensor<12xf32>
+// CHECK: %[[IMAGE:.*]] = nn.reshape %[[Y]] : tensor<48xf32> -> tensor<1x2x4x6xf32>
+// CHECK: nn.pad <constant> %[[IMAGE]] {{.*}} low [0, 0, 0, 0] : tensor<1x2x4x6xf32> -> tensor<1x2x5x6xf32>
+module {
+  onnx.initializer @s "s" : tensor<4xi64> = dense<[1, 2, 5, 6]> : tensor<4xi64>
+  onnx.graph "main" inputs(["x", "i"]) dims([["", "", "", ""], ["", "", "", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<1x2x2x3xf32>, %i: tensor<1x2x2x3xi64>):
+    %s = onnx.use @s : tensor<4xi64>
+    %y = onnx.node "MaxUnpool" (%x, %i, %s) version 22 {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+      : tensor<1x2x2x3xf32>, tensor<1x2x2x3xi64>, tensor<4xi64>
+    onnx.return %y : !onnx.value
+  }
+}
+
+// -----
+
+// The state stands before the input, and what is left of both is the next one.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[ALL:.*]] = nn.concat %arg2, %arg0 dim 2 : (tensor<2x4x3xf32>, tensor<2x4x8xf32>) -> tensor<2x4x11xf32>
+// CHECK-DAG: nn.slice %[[ALL]] offsets [0, 0, 8]
+// CHECK-DAG: nn.conv %[[ALL]], %arg1 strides [1] dilations [1] low [0] groups 4
+onnx.graph "main" inputs(["x", "w", "p"]) dims([["", "", ""], ["", "", ""], ["", "", ""]]) outputs(["y", "n"]) {
+^bb0(%x: tensor<2x4x8xf32>, %w: tensor<4x1x4xf32>, %p: tensor<2x4x3xf32>):
+  %none = onnx.none
+  %y:2 = onnx.node "CausalConvWithState" (%x, %w, %none, %p) version 27 outputs 2 {}
+    : tensor<2x4x8xf32>, tensor<4x1x4xf32>, !onnx.none, tensor<2x4x3xf32>
+  onnx.return %y#0, %y#1 : !onnx.value, !onnx.value
+}

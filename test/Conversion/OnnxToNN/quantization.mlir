@@ -23,6 +23,7 @@ module {
 // -----
 
 // Rows that end inside of a byte make one run of bytes; what is left of the last byte is cut off.
+// CHECK-LABEL: func.func @main
 // CHECK: nn.unpack %{{.*}} bits 4 : tensor<150000xi8> -> tensor<300000xi8>
 // CHECK: nn.reshape %{{.*}} : tensor<300000xi8> -> tensor<100000x3xi8>
 module {
@@ -32,4 +33,17 @@ module {
     %y = onnx.node "Cast" (%w) version 21 {to = 1 : i64} : tensor<100000x3xui4>
     onnx.return %y : !onnx.value
   }
+}
+
+// -----
+
+// Sums in i32, the zero points taken off before.
+// CHECK-LABEL: func.func @main
+// CHECK-DAG: %[[X:.*]] = arith.subi {{.*}} : tensor<1x2x5x5xi32>
+// CHECK-DAG: %[[W:.*]] = arith.extsi %arg1 : tensor<3x2x3x3xi8> to tensor<3x2x3x3xi32>
+// CHECK: nn.conv %[[X]], %[[W]] strides [1, 1] dilations [1, 1] low [0, 0] groups 1
+onnx.graph "main" inputs(["x", "w", "z"]) dims([["", "", "", ""], ["", "", "", ""], []]) outputs(["y"]) {
+^bb0(%x: tensor<1x2x5x5xui8>, %w: tensor<3x2x3x3xsi8>, %z: tensor<ui8>):
+  %y = onnx.node "ConvInteger" (%x, %w, %z) version 10 {} : tensor<1x2x5x5xui8>, tensor<3x2x3x3xsi8>, tensor<ui8>
+  onnx.return %y : !onnx.value
 }

@@ -307,3 +307,29 @@ module {
     onnx.return %o : !onnx.value
   }
 }
+
+// -----
+
+// Bits of floats are integers as they lie.
+// CHECK-LABEL: func.func @main
+// CHECK: arith.bitcast %arg0 : tensor<2xf32> to tensor<2xi32>
+onnx.graph "main" inputs(["x"]) dims([[""]]) outputs(["y"]) {
+^bb0(%x: tensor<2xf32>):
+  %y = onnx.node "BitCast" (%x) version 26 {to = 6 : i64} : tensor<2xf32>
+  onnx.return %y : !onnx.value
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK{LITERAL}: arith.constant dense<[1, 1, 2, 6, 24]> : tensor<5xi64>
+module {
+  onnx.initializer @x "x" : tensor<5xi64> = dense<[1, 2, 3, 4, 5]> : tensor<5xi64>
+  onnx.initializer @a "a" : tensor<i64> = dense<0> : tensor<i64>
+  onnx.graph "main" inputs([]) dims([]) outputs(["y"]) {
+    %x = onnx.use @x : tensor<5xi64>
+    %a = onnx.use @a : tensor<i64>
+    %y = onnx.node "CumProd" (%x, %a) version 26 {exclusive = 1 : i64} : tensor<5xi64>, tensor<i64>
+    onnx.return %y : !onnx.value
+  }
+}

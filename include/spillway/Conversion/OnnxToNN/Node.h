@@ -96,6 +96,7 @@ public:
   void ignoreAttr(llvm::StringRef name) { consulted.insert(name); }
 
   // Subgraphs
+  bool hasBody(llvm::StringRef name) const;
   /// The subgraph of an attribute; an error where it is absent or takes or gives other numbers of values.
   mlir::FailureOr<mlir::Region *> body(llvm::StringRef name, unsigned numInputs,
                                        unsigned numOutputs);
