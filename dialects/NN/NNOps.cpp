@@ -514,39 +514,47 @@ KernelOp CallOp::getKernel(SymbolTableCollection &symbols) {
 }
 
 LogicalResult CallOp::verify() {
-  if (!getUnits()) {
-    if (!getInto().empty())
-      return emitOpError("C2: into comes with a range of units");
+  if (!getInto().empty() && TypeRange(getInto()) != TypeRange(getOutputs()))
+    return emitOpError("C2: there must be one into per result, of its type");
+  if (!getUnits())
     return success();
-  }
   ArrayRef<int64_t> units = *getUnits();
   if (units.size() != 2 || units[0] < 0 || units[0] >= units[1])
     return emitOpError("C2: units must be [begin, end) with begin < end");
-  if (TypeRange(getInto()) != TypeRange(getOutputs()))
+  if (getInto().size() != getNumResults())
     return emitOpError("C2: a range of units needs one into per result, of its type");
   return success();
 }
+
+namespace {
+
+/// Whether `given` may stand for an operand or result `whole` of a kernel, whose attributes are
+/// given: of a call of a range of units, tiles may.
+bool fits(Type given, Type whole, CallOp call, Attribute layout, Attribute tiled) {
+  if (given == whole)
+    return true;
+  auto panels = dyn_cast_or_null<PanelsAttr>(layout);
+  auto part = cast<RankedTensorType>(given), all = cast<RankedTensorType>(whole);
+  return call.getUnits() && panels && tiled && part.getElementType() == all.getElementType() &&
+         sharesRest(part, all, panels.getDim());
+}
+
+} // namespace
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   KernelOp kernel = getKernel(symbols);
   if (!kernel)
     return emitOpError("C1: no kernel ") << getCalleeAttr();
-  if (getInputs().size() != kernel.getNumArguments() ||
-      TypeRange(getOutputs()) != TypeRange(kernel.getResultTypes()))
+  if (getInputs().size() != kernel.getNumArguments() || getNumResults() != kernel.getNumResults())
     return emitOpError("C1: operands or results do not fit ") << getCalleeAttr();
-  for (auto [i, operand] : llvm::enumerate(getInputs())) {
-    auto given = cast<RankedTensorType>(operand.getType());
-    auto whole = cast<RankedTensorType>(kernel.getArgumentTypes()[i]);
-    if (given == whole)
-      continue;
-    auto layout = kernel.getArgAttrOfType<PanelsAttr>(i, layoutAttrName);
-    bool tile = getUnits() && layout && kernel.getArgAttr(i, tiledAttrName) &&
-                given.getElementType() == whole.getElementType() &&
-                sharesRest(given, whole, layout.getDim());
-    if (!tile)
-      return emitOpError("C1: operand ") << i << " is " << given << ", " << getCalleeAttr()
-                                         << " takes " << whole;
-  }
+  for (auto [i, type] : llvm::enumerate(getInputs().getTypes()))
+    if (Type whole = kernel.getArgumentTypes()[i];
+        !fits(type, whole, *this, kernel.getArgAttr(i, layoutAttrName), kernel.getArgAttr(i, tiledAttrName)))
+      return emitOpError("C1: operand ") << i << " is " << type << ", " << getCalleeAttr() << " takes " << whole;
+  for (auto [i, type] : llvm::enumerate(getResultTypes()))
+    if (Type whole = kernel.getResultTypes()[i]; !fits(type, whole, *this, kernel.getResultAttr(i, layoutAttrName),
+                                                       kernel.getResultAttr(i, tiledAttrName)))
+      return emitOpError("C1: result ") << i << " is " << type << ", " << getCalleeAttr() << " gives " << whole;
   if (getUnits() && (*getUnits())[1] > static_cast<int64_t>(kernel.getUnits()))
     return emitOpError("C2: units end at ")
            << (*getUnits())[1] << ", the kernel has " << kernel.getUnits();

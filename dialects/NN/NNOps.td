@@ -589,8 +589,10 @@ def NN_YieldOp : NN_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
 def NN_CallOp : NN_Op<"call", [Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel, or a range of its units";
   let description = [{
-    With `units [a, b)` only these are computed, and the results are `into`, destinations of
-    which the range is overwritten. A weight operand may then be a tile: the panels of units [a, b).
+    The results are `into`, where it is given: destinations that are overwritten. One may be an operand
+    too where the kernel reads of it, for each element of that result, the same element alone. With
+    `units [a, b)` only these are computed, and of the destinations overwritten. A weight operand or
+    destination may then be a tile: the panels of units [a, b).
 
     ```mlir
     %1 = nn.call @gemm_0(%x, %w) : (tensor<128x768xf32>, tensor<768x3072xf32>) -> tensor<128x3072xf32>
@@ -598,9 +600,10 @@ def NN_CallOp : NN_Op<"call", [Pure, AttrSizedOperandSegments, DeclareOpInterfac
     ```
 
     **Constraints**
-    - C1: the callee is an `nn.kernel` with these operand types (a tile differs in the
-      tiled dimension) and result types.
-    - C2: a range lies inside the kernel's units, is not empty, and comes with one `into` per result.
+    - C1: the callee is an `nn.kernel` with these operand and result types (a tile differs in the
+      tiled dimension).
+    - C2: a range lies inside the kernel's units, is not empty, and comes with `into`; there is one
+      `into` per result, of its type.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<NN_Tensor>:$inputs,
                        Variadic<NN_Tensor>:$into, OptionalAttr<DenseI64ArrayAttr>:$units);

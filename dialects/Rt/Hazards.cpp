@@ -193,11 +193,20 @@ private:
         piece.readers.push_back(index);
         return true;
       }
-      return std::all_of(piece.readers.begin(), piece.readers.end(), isOrdered);
+      return std::all_of(piece.readers.begin(), piece.readers.end(), [&](uint32_t reader) {
+        return (reader == index && isInPlace(commands[index], access)) || isOrdered(reader);
+      });
     });
     if (!hazard && access.write)
       memory(access.tier).write(access.offset, access.bytes, {Memory::Content::ready, index, {}});
     return hazard;
+  }
+
+  static bool isInPlace(const CommandAccesses &command, const AccessedBytes &written) {
+    return std::any_of(command.accesses.begin(), command.accesses.end(), [&](const AccessedBytes &read) {
+      return !read.write && read.tier == written.tier && read.offset == written.offset &&
+             read.bytes == written.bytes;
+    });
   }
 
   /// Whoever is ordered after the latest reader of a serial stream is after all.
@@ -229,7 +238,8 @@ std::vector<AccessedBytes> spillway::rt::accessesOfGather(AccessedBytes source,
 std::optional<Hazard> spillway::rt::findHazard(const std::vector<CommandAccesses> &prologue,
                                                const std::vector<CommandAccesses> &step,
                                                const std::vector<AccessedBytes> &inputs,
-                                               const std::vector<AccessedBytes> &outputs) {
+                                               const std::vector<AccessedBytes> &outputs,
+                                               const std::vector<AccessedBytes> &kept) {
   Checker checker;
   if (auto hazard = checker.run(prologue, /*inPrologue=*/true))
     return hazard;
@@ -239,9 +249,11 @@ std::optional<Hazard> spillway::rt::findHazard(const std::vector<CommandAccesses
     checker.markReady(inputs);
     if (auto hazard = checker.run(step, /*inPrologue=*/false))
       return hazard;
-    if (auto hazard = checker.checkReady(outputs, static_cast<uint32_t>(step.size())))
-      return hazard;
+    for (const std::vector<AccessedBytes> *left : {&outputs, &kept})
+      if (auto hazard = checker.checkReady(*left, static_cast<uint32_t>(step.size())))
+        return hazard;
     checker.startList(/*writtenIsStale=*/true);
+    checker.markReady(kept);
   }
   return std::nullopt;
 }

@@ -57,10 +57,12 @@ struct Hazard {
 };
 
 /// Looks at a prologue and at repeated steps. `inputs` are written before each
-/// step and `outputs` read after it. Time n log n in the number of accesses.
+/// step and `outputs` read after it; what a step leaves in `kept` is for the next one. A command may
+/// write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses.
 std::optional<Hazard> findHazard(const std::vector<CommandAccesses> &prologue,
                                  const std::vector<CommandAccesses> &step,
                                  const std::vector<AccessedBytes> &inputs,
-                                 const std::vector<AccessedBytes> &outputs);
+                                 const std::vector<AccessedBytes> &outputs,
+                                 const std::vector<AccessedBytes> &kept);
 
 } // namespace spillway::rt

@@ -80,6 +80,7 @@ LogicalResult InputOp::verify() { return verifyBinding(*this); }
 LogicalResult OutputOp::verify() { return verifyBinding(*this); }
 LogicalResult PrologueOp::verifyRegions() { return verifyList(*this); }
 LogicalResult StepOp::verifyRegions() { return verifyList(*this); }
+LogicalResult CheckpointOp::verifyRegions() { return verifyList(*this); }
 
 //===----------------------------------------------------------------------===//
 // Program
@@ -87,6 +88,10 @@ LogicalResult StepOp::verifyRegions() { return verifyList(*this); }
 
 PrologueOp ProgramOp::getPrologue() { return *getBody().front().getOps<PrologueOp>().begin(); }
 StepOp ProgramOp::getStep() { return *getBody().front().getOps<StepOp>().begin(); }
+CheckpointOp ProgramOp::getCheckpoint() {
+  auto checkpoints = getBody().front().getOps<CheckpointOp>();
+  return checkpoints.empty() ? CheckpointOp() : *checkpoints.begin();
+}
 
 namespace {
 
@@ -119,13 +124,16 @@ std::vector<CommandAccesses> collectAccesses(Block &list, uint64_t rank) {
 }
 
 std::optional<Hazard> findHazardOn(ProgramOp program, uint64_t rank) {
-  std::vector<AccessedBytes> inputs, outputs;
+  std::vector<AccessedBytes> inputs, outputs, kept;
+  if (CheckpointOp checkpoint = program.getCheckpoint())
+    for (auto write : checkpoint.getBody().front().getOps<WriteOp>())
+      kept.push_back(accessTo(write.getSource(), false, rank));
   for (auto input : program.getBody().front().getOps<InputOp>())
     inputs.push_back(accessTo(input.getBuffer(), true, rank));
   for (auto output : program.getBody().front().getOps<OutputOp>())
     outputs.push_back(accessTo(output.getBuffer(), false, rank));
   return findHazard(collectAccesses(program.getPrologue().getBody().front(), rank),
-                    collectAccesses(program.getStep().getBody().front(), rank), inputs, outputs);
+                    collectAccesses(program.getStep().getBody().front(), rank), inputs, outputs, kept);
 }
 
 /// On every rank.
@@ -166,18 +174,19 @@ LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
 LogicalResult ProgramOp::verifyRegions() {
   Block &body = getBody().front();
   DenseMap<zero::Tier, int64_t> arenas;
-  int64_t prologues = 0, steps = 0;
+  int64_t prologues = 0, steps = 0, checkpoints = 0;
   for (Operation &op : body) {
-    if (!isa<ArenaOp, BufferOp, InputOp, OutputOp, PrologueOp, StepOp>(op))
+    if (!isa<ArenaOp, BufferOp, InputOp, OutputOp, PrologueOp, StepOp, CheckpointOp>(op))
       return op.emitOpError("C1: does not belong in a program");
     prologues += isa<PrologueOp>(op);
     steps += isa<StepOp>(op);
+    checkpoints += isa<CheckpointOp>(op);
     if (auto arena = dyn_cast<ArenaOp>(op))
       if (!arenas.try_emplace(arena.getTier(), arena.getBytes()).second)
         return arena.emitOpError("C3: a second arena of a tier");
   }
-  if (prologues != 1 || steps != 1)
-    return emitOpError("C1: needs one prologue and one step");
+  if (prologues != 1 || steps != 1 || checkpoints > 1)
+    return emitOpError("C1: needs one prologue, one step and at most one checkpoint");
   if (static_cast<int64_t>(getRanks()) < 1 || static_cast<int64_t>(getThreads()) < 1)
     return emitOpError("C2: ranks and threads must be at least 1");
   bool ranksDiffer = false;
@@ -199,6 +208,9 @@ LogicalResult ProgramOp::verifyRegions() {
 
 Stream ReadOp::getCommandStream() { return Stream::read; }
 void ReadOp::visitAccesses(function_ref<void(Value, bool)> visit) { visit(getTarget(), true); }
+
+Stream WriteOp::getCommandStream() { return Stream::write; }
+void WriteOp::visitAccesses(function_ref<void(Value, bool)> visit) { visit(getSource(), false); }
 
 Stream CopyOp::getCommandStream() { return getStream(); }
 void CopyOp::visitAccesses(function_ref<void(Value, bool)> visit) {
@@ -227,8 +239,8 @@ LogicalResult LaunchOp::verify() {
   ArrayRef<int64_t> units = getUnits();
   if (units.size() != 2 || units[0] < 0 || units[0] >= units[1])
     return emitOpError("C1: units must be [begin, end) with 0 <= begin < end");
-  if (!getOrigins().empty() && getOrigins().size() != getInputs().size())
-    return emitOpError("C2: origins must have one entry per input");
+  if (!getOrigins().empty() && getOrigins().size() != getInputs().size() + getResults().size())
+    return emitOpError("C2: origins must have one entry per input and result");
   if (static_cast<bool>(getScratch()) != (static_cast<int64_t>(getScratchPerThread()) > 0))
     return emitOpError("C3: a scratch comes with its bytes per thread");
   return success();

@@ -17,12 +17,13 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "A step, ready to run: arenas, buffers, bindings and commands";
   let description = [{
     **Constraints**
-    - C1: the body holds arenas, buffers, inputs, outputs, one prologue and one step.
+    - C1: the body holds arenas, buffers, inputs, outputs, one prologue, one step and perhaps a checkpoint.
     - C2: `ranks` and `threads` are at least 1.
     - C3: a tier has one arena.
     - C4: every buffer lies inside its arena, on every rank.
     - C5: commands that touch the same bytes, one of them writing, are ordered by streams and events.
-    - C6: nothing is read before it was written: by an input, the prologue, or the same step.
+    - C6: nothing is read before it was written: by an input, the prologue, or the same step. What the
+      checkpoint writes stays from step to step, and each step leaves it written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$ranks, I64Attr:$threads);
   let regions = (region SizedRegion<1>:$body);
@@ -33,6 +34,8 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
   let extraClassDeclaration = [{
     PrologueOp getPrologue();
     StepOp getStep();
+    /// Null where no rewritten state stays where kernels compute.
+    CheckpointOp getCheckpoint();
   }];
 }
 
@@ -93,6 +96,9 @@ def Rt_PrologueOp : Rt_ListOp<"prologue"> {
 def Rt_StepOp : Rt_ListOp<"step"> {
   let summary = "What runs once a step";
 }
+def Rt_CheckpointOp : Rt_ListOp<"checkpoint"> {
+  let summary = "What runs before a commit: it writes rewritten states that stay where kernels compute";
+}
 
 //===----------------------------------------------------------------------===//
 // Commands
@@ -118,6 +124,21 @@ def Rt_ReadOp : Rt_CommandOp<"read"> {
   }];
 }
 
+def Rt_WriteOp : Rt_CommandOp<"write"> {
+  let summary = "Writes the next version of bytes of a state to NVMe, on the write stream";
+  let description = [{
+    As many as the buffer has, from `offset` on, counted from the state's first byte. Rank r
+    writes from `offset + r * rank_stride` on.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, I64Attr:$offset, Rt_Buffer:$source,
+                       DefaultValuedAttr<I64Attr, "0">:$rank_stride,
+                       Variadic<Rt_Event>:$after, OptionalAttr<StrAttr>:$label);
+  let assemblyFormat = [{
+    $source `into` $state `[` $offset `]` (`rank_stride` $rank_stride^)? (`after` `(` $after^ `)`)?
+    (`label` $label^)? attr-dict
+  }];
+}
+
 def Rt_CopyOp : Rt_CommandOp<"copy"> {
   let summary = "Copies a buffer to another, on the compute or a copy stream";
   let description = [{
@@ -136,12 +157,12 @@ def Rt_CopyOp : Rt_CommandOp<"copy"> {
 def Rt_LaunchOp : Rt_CommandOp<"launch", [AttrSizedOperandSegments]> {
   let summary = "Runs units of a kernel by the thread team, on the compute stream";
   let description = [{
-    `origins` has the first unit that each input holds, where not all are 0 (see
+    `origins` has the first unit that each input and result holds, where not all are 0 (see
     runtime/device/KernelAbi.h). `scratch` has `scratch_per_thread` bytes for each thread.
 
     **Constraints**
     - C1: units are [begin, end) with 0 <= begin < end.
-    - C2: `origins` is empty or has one entry per input.
+    - C2: `origins` is empty or has one entry per input and result.
     - C3: there is a scratch exactly where `scratch_per_thread` is not 0.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_Buffer>:$inputs,

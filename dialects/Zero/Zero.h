@@ -32,6 +32,9 @@ inline constexpr llvm::StringLiteral arenasAttrName = "zero.arenas";
 /// operation that sets it), `seconds` (predicted for a step).
 inline constexpr llvm::StringLiteral planAttrName = "zero.plan";
 
+/// The uses, look-ups and updates of each state of a module, by its symbol, in their order.
+llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Operation *>> usersOfStates(mlir::ModuleOp module);
+
 /// The fetch that brought what a handle holds, through moves and gathers; null where it is not in sight.
 FetchOp fetchOf(mlir::Value handle);
 

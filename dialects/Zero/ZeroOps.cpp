@@ -131,6 +131,19 @@ LogicalResult StateOp::verify() {
 // Users of states
 //===----------------------------------------------------------------------===//
 
+DenseMap<StringAttr, SmallVector<Operation *>> spillway::zero::usersOfStates(ModuleOp module) {
+  DenseMap<StringAttr, SmallVector<Operation *>> users;
+  module.walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<UseOp, LookupOp>([&](auto user) { users[user.getStateAttr().getAttr()].push_back(op); })
+        .Case([&](UpdateOp update) {
+          for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>())
+            users[name.getAttr()].push_back(op);
+        });
+  });
+  return users;
+}
+
 namespace {
 
 FailureOr<StateOp> lookupState(Operation *op, FlatSymbolRefAttr name,
@@ -182,11 +195,18 @@ LogicalResult LookupOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<StateOp> state = lookupState(*this, getStateAttr(), symbols);
-  if (failed(state))
-    return failure();
-  if (getValue().getType() != state->getTensorType())
-    return emitOpError("C1: the value must be ") << state->getTensorType();
+  if (getStates().size() != getValues().size() || getStates().empty())
+    return emitOpError("C1: there must be one value for each state");
+  for (auto [name, value] : llvm::zip_equal(getStates().getAsRange<FlatSymbolRefAttr>(), getValues())) {
+    FailureOr<StateOp> state = lookupState(*this, name, symbols);
+    if (failed(state))
+      return failure();
+    FailureOr<RankedTensorType> type = usedType(*this, *state, getTile());
+    if (failed(type))
+      return failure();
+    if (value.getType() != *type)
+      return emitOpError("C1: the value of ") << name << " must be " << *type;
+  }
   return success();
 }
 
@@ -234,6 +254,19 @@ LogicalResult GatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto whole = HandleType::get(getContext(), state->getTileType(tile), source.getTier());
   if (getHandle().getType() != whole)
     return emitOpError("C2: the result must be ") << whole;
+  return success();
+}
+
+LogicalResult StoreOp::verify() {
+  auto result = dyn_cast<OpResult>(getValue());
+  auto call = result ? dyn_cast<nn::CallOp>(result.getOwner()) : nn::CallOp();
+  ViewOp view;
+  if (call && result.getResultNumber() < call.getInto().size())
+    view = call.getInto()[result.getResultNumber()].getDefiningOp<ViewOp>();
+  if (!view || view.getHandle() != getHandle() || getValue().getType() != view.getType())
+    return emitOpError("C1: the value must be the result of a call into a view of the handle");
+  if (FetchOp fetch = fetchOf(getHandle()); fetch && fetch.getPart() && !getHandle().getDefiningOp<GatherOp>())
+    return emitOpError("C2: the handle holds a part");
   return success();
 }
 

@@ -104,15 +104,22 @@ def Zero_LookupOp : Zero_StateUserOp<"lookup", [MemoryEffects<[MemRead<Zero_Stat
 }
 
 def Zero_UpdateOp : Zero_StateUserOp<"update", [MemoryEffects<[MemWrite<Zero_StateStore>]>]> {
-  let summary = "Gives a state its value for the next step";
+  let summary = "Gives states, or a tile of each, their values for the next step";
   let description = [{
-    What reads the state before it in the function sees the old value.
+    Of states that an optimizer computes together, as one kernel then does. What reads them before
+    it in the function sees the old values; nothing reads them after it.
+
+    ```mlir
+    zero.update [@w, @w.exp_avg] (%w1, %m1) : tensor<768x3072xf32>, tensor<768x3072xf32>
+    ```
 
     **Constraints**
-    - C1: the state exists; the value has its type.
+    - C1: the states exist; there is one value for each, of its type or that of its tile.
+    - C2: the tile exists.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, Zero_Tensor:$value);
-  let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
+  let arguments = (ins FlatSymbolRefArrayAttr:$states, OptionalAttr<I64Attr>:$tile,
+                       Variadic<Zero_Tensor>:$values);
+  let assemblyFormat = "$states (`tile` $tile^)? `(` $values `)` attr-dict `:` type($values)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,6 +175,20 @@ def Zero_ViewOp : Zero_Op<"view", [MemoryEffects<[MemRead<Zero_HandleStore>]>]> 
   let arguments = (ins Zero_HandleType:$handle);
   let results = (outs Zero_Tensor:$result);
   let assemblyFormat = "$handle attr-dict `:` type($handle) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Zero_StoreOp : Zero_Op<"store", [MemoryEffects<[MemRead<Zero_HandleStore>, MemWrite<Zero_StateStore>]>]> {
+  let summary = "Starts to bring the new value that a handle's bytes hold to its home";
+  let description = [{
+    `value` is the result of a call that computes `into` a view of the handle.
+
+    **Constraints**
+    - C1: the value has the handle's type, and is the result of a call into a view of the handle.
+    - C2: the handle holds whole tiles.
+  }];
+  let arguments = (ins Zero_HandleType:$handle, Zero_Tensor:$value);
+  let assemblyFormat = "$value `in` $handle attr-dict `:` type($value) `,` type($handle)";
   let hasVerifier = 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Regex.h"
 
 namespace spillway {
@@ -105,6 +106,9 @@ private:
       if (!frozen.emplace_back("^(" + pattern + ")$").isValid(error))
         return function.emitError("freeze '") << pattern << "' is no regular expression: " << error;
     }
+    llvm::StringMap<int64_t> paddingRows;
+    if (failed(readPadding(function, paddingRows)))
+      return failure();
     auto states = readers(getOperation(), block, [&](StringRef name) {
       return llvm::any_of(frozen, [&](const llvm::Regex &pattern) { return pattern.match(name); });
     });
@@ -117,13 +121,15 @@ private:
     if (failed(cotangents))
       return failure();
 
+    if (onlyLoss)
+      dropOthers(function, *lossIndex);
     OpBuilder builder(end);
     auto cotangent = cotangents->begin();
     for (auto &[state, reads] : states) {
       Value gradient;
       for (Operation *read : reads)
         if (Value part = *cotangent++)
-          gradient = accumulate(builder, gradient, ofState(builder, state, read, part));
+          gradient = accumulate(builder, gradient, ofState(builder, state, read, part, paddingRows));
       if (gradient)
         addResult(function, "grad." + state.getName(), gradient);
     }
@@ -134,13 +140,50 @@ private:
     return sum ? arith::AddFOp::create(builder, part.getLoc(), sum, part) : part;
   }
 
+  /// The padding rows by the names of parameters, each of which rows are looked up in.
+  LogicalResult readPadding(func::FuncOp function, llvm::StringMap<int64_t> &rows) {
+    llvm::StringSet<> lookedUp;
+    SymbolTable symbols(getOperation());
+    for (auto lookup : function.getOps<zero::LookupOp>())
+      lookedUp.insert(symbols.lookup<zero::StateOp>(lookup.getState()).getName());
+    for (StringRef given : padding) {
+      auto [name, number] = given.rsplit('=');
+      int64_t row = 0;
+      if (number.getAsInteger(10, row) || row < 0)
+        return function.emitError("padding '") << given << "': expected NAME=ROW";
+      if (!lookedUp.contains(name))
+        return function.emitError("padding '") << given << "': of no parameter of that name rows are looked up";
+      rows[name] = row;
+    }
+    return success();
+  }
+
   /// The cotangent of what was read as one of the whole state.
-  static Value ofState(OpBuilder &builder, zero::StateOp state, Operation *read, Value cotangent) {
+  static Value ofState(OpBuilder &builder, zero::StateOp state, Operation *read, Value cotangent,
+                       const llvm::StringMap<int64_t> &paddingRows) {
     auto lookup = dyn_cast<zero::LookupOp>(read);
     if (!lookup)
       return cotangent;
-    return derivatives::RuleBuilder(builder, read->getLoc())
-        .scatterSlices(state.getTensorType(), lookup.getIndices(), cotangent);
+    derivatives::RuleBuilder b(builder, read->getLoc());
+    Value indices = lookup.getIndices();
+    if (auto padding = paddingRows.find(state.getName()); padding != paddingRows.end()) {
+      auto type = cast<RankedTensorType>(indices.getType());
+      Value row = b.create<arith::ConstantOp>(
+          DenseElementsAttr::get(type, builder.getIntegerAttr(type.getElementType(), padding->second)));
+      Value isPadding = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, indices, row);
+      auto shape = cast<RankedTensorType>(cotangent.getType()).getShape();
+      isPadding = b.broadcast(isPadding, derivatives::dimensions(0, type.getRank()), shape);
+      cotangent = b.select(isPadding, b.like(cotangent, 0), cotangent);
+    }
+    return b.scatterSlices(state.getTensorType(), indices, cotangent);
+  }
+
+  static void dropOthers(func::FuncOp function, unsigned loss) {
+    llvm::BitVector others(function.getNumResults(), true);
+    others.reset(loss);
+    function.getFunctionBody().front().getTerminator()->eraseOperands(others);
+    if (failed(function.eraseResults(others)))
+      llvm_unreachable("results of a function can be erased");
   }
 
   void addResult(func::FuncOp function, const Twine &name, Value value) {

@@ -75,7 +75,7 @@ private:
             .Case([&](nn::CallOp call) { return runKernel(call, operands, results); })
             .Case([&](zero::UseOp use) { return useState(use, results); })
             .Case([&](zero::LookupOp lookup) { return lookupRows(lookup, operands[0], results); })
-            .Case([&](zero::UpdateOp op) { return updateState(op, operands[0]); })
+            .Case([&](zero::UpdateOp op) { return updateStates(op, operands); })
             .Default([&](Operation *op) -> LogicalResult {
               if (succeeded(evaluate(op, operands, results, reason)))
                 return success();
@@ -97,7 +97,7 @@ private:
     nn::KernelOp kernel = call.getKernel(symbols);
     if (!kernel || call.getUnits())
       return call->emitError("cannot be run: only calls of whole kernels can");
-    return Frame(kernel, states, nullptr).run(operands, results);
+    return Frame(kernel, states, nullptr).run(operands.take_front(call.getInputs().size()), results);
   }
 
   FailureOr<TensorValue> valueOf(Operation *user, FlatSymbolRefAttr name) {
@@ -131,11 +131,16 @@ private:
     return success();
   }
 
-  LogicalResult updateState(zero::UpdateOp op, const TensorValue &value) {
-    auto state = symbols.lookupNearestSymbolFrom<zero::StateOp>(op, op.getStateAttr());
-    if (!state || !update)
-      return op->emitError("cannot be run: ") << (state ? "nothing takes new values" : "no such state");
-    update(state, value);
+  LogicalResult updateStates(zero::UpdateOp op, ArrayRef<TensorValue> values) {
+    if (op.getTile() || !update)
+      return op->emitError("cannot be run: ")
+             << (update ? "only updates of whole states can" : "nothing takes new values");
+    for (auto [name, value] : llvm::zip_equal(op.getStates().getAsRange<FlatSymbolRefAttr>(), values)) {
+      auto state = symbols.lookupNearestSymbolFrom<zero::StateOp>(op, name);
+      if (!state)
+        return op->emitError("no state ") << name;
+      update(state, value);
+    }
     return success();
   }
 

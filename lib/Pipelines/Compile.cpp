@@ -99,8 +99,9 @@ OwningOpRef<ModuleOp> readForm(const CompileOptions &options, MLIRContext &conte
 LogicalResult advance(ModuleOp module, Form form, const CompileOptions &options) {
   switch (form) {
   case Form::onnx:
-    return run(module,
-               [&](OpPassManager &passes) { buildOperationPipeline(passes, {options.dims, options.gradientsOf, options.freeze, std::nullopt}); });
+    return run(module, [&](OpPassManager &passes) {
+      buildOperationPipeline(passes, options.operations);
+    });
   case Form::operations:
     return run(module,
                [&](OpPassManager &passes) { buildKernelPipeline(passes, options.linkWeights); });

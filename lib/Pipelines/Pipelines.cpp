@@ -20,8 +20,10 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createNNFuseAttentionPass());
   if (options.gradientsOf) {
-    NNDifferentiatePassOptions differentiation{.loss = *options.gradientsOf, .freeze = {}};
+    NNDifferentiatePassOptions differentiation{
+        .loss = *options.gradientsOf, .onlyLoss = options.optimizer.has_value(), .freeze = {}, .padding = {}};
     differentiation.freeze.assign(options.freeze.begin(), options.freeze.end());
+    differentiation.padding.assign(options.padding.begin(), options.padding.end());
     passes.addPass(createNNDifferentiatePass(differentiation));
   }
   if (options.optimizer)

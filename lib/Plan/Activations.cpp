@@ -91,11 +91,14 @@ private:
     result_.values_[value] = add({static_cast<uint64_t>(nn::tensorBytes(type)), 64, first, first});
   }
 
+  static bool isState(Value value) {
+    return isa_and_present<zero::UseOp, zero::ViewOp>(sourceOf(value).getDefiningOp());
+  }
+
   LogicalResult touch(Operation &user, Value value, int64_t moment) {
-    Value source = sourceOf(value);
-    if (isa_and_present<zero::UseOp, zero::ViewOp>(source.getDefiningOp()))
+    if (isState(value))
       return success();
-    auto it = result_.values_.find(source);
+    auto it = result_.values_.find(sourceOf(value));
     if (it == result_.values_.end())
       return user.emitOpError("takes a value that is not in kernel form");
     int64_t &last = result_.intervals_[it->second].last;
@@ -120,8 +123,8 @@ private:
         .Case([&](nn::SliceOp slice) {
           return slice.getFirstOfRun() ? success() : slice.emitOpError("is not in kernel form");
         })
-        .Case<nn::ReshapeOp, zero::UseOp, zero::FetchOp, zero::MoveOp, zero::GatherOp,
-              zero::ViewOp, zero::ReleaseOp>([](auto) { return success(); })
+        .Case<nn::ReshapeOp, zero::UseOp, zero::UpdateOp, zero::FetchOp, zero::MoveOp, zero::GatherOp,
+              zero::ViewOp, zero::StoreOp, zero::ReleaseOp>([](auto) { return success(); })
         .Default([](Operation *other) {
           return other->emitOpError("is not in kernel form");
         });
@@ -129,28 +132,33 @@ private:
 
   LogicalResult visitCall(nn::CallOp call) {
     nn::KernelOp kernel = call.getKernel(symbols_);
-    // Calls that make one result tile by tile are one moment, so that a step takes the
-    // same bytes before it is tiled and after.
-    if (call.getUnits() && call.getInto().front().getDefiningOp<nn::CallOp>())
+    // Calls that compute one call's units in turn are one moment and share their scratch, so
+    // that a step takes the same bytes before it is tiled and after.
+    bool continues = isNextPart(call);
+    lastCall_ = call;
+    if (continues)
       --moment_;
     for (Value operand : call.getOperands())
       if (failed(touch(*call, operand, moment_)))
         return failure();
     for (auto [i, result] : llvm::enumerate(call.getResults()))
-      if (call.getUnits())
-        result_.values_[result] = result_.indexOf(call.getInto()[i]);
-      else
+      if (call.getInto().empty())
         add(result, moment_);
+      else if (!isState(call.getInto()[i]))
+        result_.values_[result] = result_.indexOf(call.getInto()[i]);
     if (kernel.getScratch()) {
-      // Calls that make one result in turn share their scratch.
-      auto [it, isNew] = chains_.try_emplace({result_.indexOf(call.getResult(0)), kernel}, 0);
-      if (isNew)
-        it->second = add({scratchPerThread(kernel) * threads_, 64, moment_, moment_});
-      result_.intervals_[it->second].last = moment_;
-      result_.scratch_[call] = it->second;
+      if (!continues)
+        lastScratch_ = add({scratchPerThread(kernel) * threads_, 64, moment_, moment_});
+      result_.scratch_[call] = lastScratch_;
     }
     ++moment_;
     return success();
+  }
+
+  /// Whether a call computes the units that follow on those of the call before.
+  bool isNextPart(nn::CallOp call) {
+    return lastCall_ && call.getUnits() && lastCall_.getUnits() && call.getCallee() == lastCall_.getCallee() &&
+           (*call.getUnits())[0] == (*lastCall_.getUnits())[1];
   }
 
   LogicalResult visitLookup(zero::LookupOp lookup) {
@@ -192,7 +200,8 @@ private:
   SymbolTableCollection symbols_;
   Activations result_;
   int64_t moment_ = 0;
-  DenseMap<std::pair<uint32_t, Operation *>, uint32_t> chains_;
+  nn::CallOp lastCall_;
+  uint32_t lastScratch_ = 0;
   std::vector<Lookup> lookups_;
 };
 

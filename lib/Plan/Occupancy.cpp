@@ -93,7 +93,8 @@ private:
       uint32_t inputs = program_.kernels()->Get(launch->kernel())->inputs();
       for (uint32_t i = 0; launch->arguments() && i < launch->arguments()->size(); ++i) {
         const table::Slice &slice = launch->arguments()->Get(i)->slice();
-        if (i < inputs)
+        // What is computed in place stays what it was.
+        if (i < inputs || isOperand(*launch, inputs, slice))
           read(index, slice);
         else
           write(index, slice, label, /*goesOn=*/launch->begin() > 0);
@@ -111,11 +112,20 @@ private:
       Stay &stay = open(Stay::Kind::staged, *fetch->target(), label, index);
       stay.state = fetch->state();
       stay.stateOffset = fetch->offset();
+    } else if (auto store = command.operation_as_Write()) {
+      read(index, *store->source());
     } else if (auto copy = command.operation_as_Copy()) {
       pass(index, *copy->source(), *copy->target(), label);
     } else if (auto gather = command.operation_as_AllGather()) {
       pass(index, *gather->source(), *gather->target(), label);
     }
+  }
+
+  static bool isOperand(const table::Launch &launch, uint32_t inputs, const table::Slice &slice) {
+    for (uint32_t i = 0; i < inputs; ++i)
+      if (keyOf(launch.arguments()->Get(i)->slice()) == keyOf(slice))
+        return true;
+    return false;
   }
 
   /// What moves on is what it was.

@@ -56,6 +56,7 @@ private:
     std::vector<CommandAccesses> prologue, step;
     SPILLWAY_RETURN_IF_ERROR(collect(*program_.prologue(), true, prologue));
     SPILLWAY_RETURN_IF_ERROR(collect(*program_.step(), false, step));
+    SPILLWAY_RETURN_IF_ERROR(collectKept());
     return checkHazards(prologue, step);
   }
 
@@ -89,6 +90,19 @@ private:
     return {};
   }
 
+  /// What the checkpoint writes stays from step to step.
+  Status collectKept() {
+    kept_.clear();
+    for (const table::Command *command : *program_.checkpoint()) {
+      const table::Write *write = command->operation_as_Write();
+      if (!write)
+        return bugError("the checkpoint does other things than to write");
+      SPILLWAY_ASSIGN_OR_RETURN(AccessedBytes bytes, access(write->source(), false));
+      kept_.push_back(bytes);
+    }
+    return {};
+  }
+
   Status collect(const Commands &list, bool inPrologue, std::vector<CommandAccesses> &result) {
     for (uint32_t index = 0; index < list.size(); ++index) {
       CommandAccesses command;
@@ -116,6 +130,8 @@ private:
     switch (command.operation_type()) {
     case table::Operation::Read:
       return add(command.operation_as_Read()->target(), true);
+    case table::Operation::Write:
+      return add(command.operation_as_Write()->source(), false);
     case table::Operation::Copy:
       SPILLWAY_RETURN_IF_ERROR(add(command.operation_as_Copy()->source(), false));
       return add(command.operation_as_Copy()->target(), true);
@@ -159,7 +175,7 @@ private:
 
   Status checkHazards(const std::vector<CommandAccesses> &prologue,
                       const std::vector<CommandAccesses> &step) const {
-    auto hazard = rt::findHazard(prologue, step, inputs_, outputs_);
+    auto hazard = rt::findHazard(prologue, step, inputs_, outputs_, kept_);
     if (!hazard)
       return {};
     const Commands &list = hazard->inPrologue ? *program_.prologue() : *program_.step();
@@ -167,7 +183,7 @@ private:
                                     hazard->bytes.offset + hazard->bytes.bytes,
                                     tierNames[hazard->bytes.tier]);
     if (hazard->command == list.size())
-      return bugError("an output, {}, is not ready at the end of the step", bytes);
+      return bugError("an output or kept state, {}, is not ready at the end of the step", bytes);
     std::string command = describe(list, hazard->command, hazard->inPrologue);
     switch (hazard->kind) {
     case rt::Hazard::Kind::unordered:
@@ -203,6 +219,8 @@ private:
     switch (command.operation_type()) {
     case table::Operation::Read:
       return move(command.operation_as_Read()->bytes());
+    case table::Operation::Write:
+      return move(command.operation_as_Write()->bytes());
     case table::Operation::Copy:
       return move(command.operation_as_Copy()->source()->bytes());
     case table::Operation::AllGather:
@@ -271,7 +289,7 @@ private:
   std::span<const uint64_t> pieceBytes_;
   uint64_t rank_ = 0;
   bool ranksDiffer_ = false;
-  std::vector<AccessedBytes> inputs_, outputs_;
+  std::vector<AccessedBytes> inputs_, outputs_, kept_;
   Simulation simulation_;
 };
 

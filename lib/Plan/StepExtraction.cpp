@@ -79,8 +79,15 @@ private:
       else if (values.insert(activations_.indexOf(source)))
         addWorking(moment, source);
     }
-    for (Value result : call.getResults())
-      addWorking(moment, result);
+    for (Value target : call.getInto()) {
+      auto use = sourceOf(target).getDefiningOp<zero::UseOp>();
+      uint32_t state = index_[lookup(use, use.getStateAttr())];
+      states.insert(state);
+      moment.rewritten.push_back(state);
+    }
+    if (call.getInto().empty())
+      for (Value result : call.getResults())
+        addWorking(moment, result);
     if (auto scratch = activations_.scratchOf(call))
       moment.working.emplace_back("scratch", activations_.intervals()[*scratch].bytes);
     moment.states.assign(states.begin(), states.end());

@@ -8,6 +8,15 @@ using namespace spillway;
 using namespace spillway::plan;
 using zero::StateOp;
 
+/// The layout of what operand `i` of a call, an input or a destination, is a tile of; null where it can be none.
+static nn::PanelsAttr tiledLayout(nn::CallOp call, nn::KernelOp kernel, unsigned i) {
+  unsigned inputs = call.getInputs().size();
+  auto attr = [&](StringRef name) {
+    return i < inputs ? kernel.getArgAttr(i, name) : kernel.getResultAttr(i - inputs, name);
+  };
+  return attr(nn::tiledAttrName) ? dyn_cast_or_null<nn::PanelsAttr>(attr(nn::layoutAttrName)) : nn::PanelsAttr();
+}
+
 Tileability::Tileability(ModuleOp module) {
   for (StateOp state : module.getOps<StateOp>()) {
     tileable_[state] = false;
@@ -23,18 +32,17 @@ Tileability::Tileability(ModuleOp module) {
     for (OpOperand &operand : use->getUses()) {
       auto call = dyn_cast<nn::CallOp>(operand.getOwner());
       nn::KernelOp kernel = call ? call.getKernel(symbols_) : nn::KernelOp();
-      unsigned i = operand.getOperandNumber();
-      tileable_[state] &= kernel && i < kernel.getNumArguments() &&
-                          kernel.getArgAttr(i, nn::tiledAttrName) &&
-                          kernel.getArgAttr(i, nn::layoutAttrName) == state.getLayoutAttr() &&
+      nn::PanelsAttr layout = kernel ? tiledLayout(call, kernel, operand.getOperandNumber()) : nn::PanelsAttr();
+      tileable_[state] &= layout && layout == state.getLayoutAttr() &&
                           static_cast<int64_t>(kernel.getUnits()) == state.getUnitCount();
     }
   });
+  restrictUpdates(module);
   for (auto function : module.getOps<func::FuncOp>())
     for (auto call : function.getOps<nn::CallOp>()) {
       StateOp first;
-      for (unsigned i = 0; i < call.getInputs().size(); ++i)
-        if (StateOp state = tiledArgument(call, i)) {
+      for (Value operand : call.getOperands())
+        if (StateOp state = tiledOperand(operand)) {
           if (first)
             groups_.unionSets(first, state);
           first = state;
@@ -42,8 +50,23 @@ Tileability::Tileability(ModuleOp module) {
     }
 }
 
-StateOp Tileability::tiledArgument(nn::CallOp call, unsigned i) {
-  auto use = call.getInputs()[i].getDefiningOp<zero::UseOp>();
+void Tileability::restrictUpdates(ModuleOp module) {
+  bool changed = true;
+  while (std::exchange(changed, false))
+    for (auto function : module.getOps<func::FuncOp>())
+      for (auto update : function.getOps<zero::UpdateOp>()) {
+        auto states = llvm::map_to_vector(update.getStates(), [&](Attribute name) {
+          return symbols_.lookupNearestSymbolFrom<StateOp>(update, cast<FlatSymbolRefAttr>(name));
+        });
+        if (llvm::all_of(states, [&](StateOp state) { return isTileable(state); }))
+          continue;
+        for (StateOp state : states)
+          changed |= std::exchange(tileable_[state], false);
+      }
+}
+
+StateOp Tileability::tiledOperand(Value operand) {
+  auto use = operand.getDefiningOp<zero::UseOp>();
   if (!use)
     return {};
   auto state = symbols_.lookupNearestSymbolFrom<StateOp>(use, use.getStateAttr());
@@ -52,8 +75,8 @@ StateOp Tileability::tiledArgument(nn::CallOp call, unsigned i) {
 
 FailureOr<StateOp> Tileability::tiledState(nn::CallOp call) {
   StateOp first;
-  for (unsigned i = 0; i < call.getInputs().size(); ++i) {
-    StateOp state = tiledArgument(call, i);
+  for (Value operand : call.getOperands()) {
+    StateOp state = tiledOperand(operand);
     if (first && state && first.getTile() != state.getTile())
       return call.emitOpError("takes tiles of ")
              << first.getName() << " and " << state.getName() << ", which are not cut alike";

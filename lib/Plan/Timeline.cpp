@@ -30,7 +30,7 @@ bool Timeline::run(Spare spare) {
     else if (!runCall(moment))
       return false;
   }
-  placement_.seconds = std::max(computeFree_, lookupsEnd_);
+  placement_.seconds = std::max({computeFree_, lookupsEnd_, writeFree_});
   return true;
 }
 
@@ -51,19 +51,34 @@ double Timeline::read(double ready, double seconds) {
   return readFree_ + readChannel().latencySeconds;
 }
 
+double Timeline::write(const StepMoment &moment, double ready) {
+  double end = ready;
+  for (const Tile &tile : staged_)
+    if (std::ranges::find(moment.rewritten, tile.state) != moment.rewritten.end()) {
+      writeFree_ = std::max(writeFree_, ready) + channelSeconds(writeChannel(), static_cast<double>(tile.bytes));
+      end = writeFree_ + writeChannel().latencySeconds;
+    }
+  return end;
+}
+
+void Timeline::end(double ended, double freed) {
+  ends_.push_back(ended);
+  freed_.push_back(freed);
+}
+
 void Timeline::runLookup(const StepMoment &moment) {
   double ready = std::max(computeFree_, lookupsEnd_);
   if (isWhollyResident(*moment.lookupState)) {
     computeFree_ = ready + residentLookupSeconds(
                                machine_, static_cast<double>(moment.lookupResultBytes));
     lookupsEnd_ = 0;
-    ends_.push_back(computeFree_);
+    end(computeFree_, computeFree_);
     return;
   }
   lookupsEnd_ = read(ready, lookupSeconds(readChannel(), moment.lookupCount,
                                           moment.lookupPieceBytes, moment.lookupStagingBytes));
   lastLookup_ = static_cast<int64_t>(ends_.size());
-  ends_.push_back(lookupsEnd_);
+  end(lookupsEnd_, lookupsEnd_);
 }
 
 bool Timeline::runCall(const StepMoment &moment) {
@@ -108,7 +123,7 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction)
   }
   computeFree_ = ready + launchSeconds(machine_, moment.cost, fraction, step_.threads);
   lookupsEnd_ = 0;
-  ends_.push_back(computeFree_);
+  end(computeFree_, write(moment, computeFree_));
   return true;
 }
 
@@ -117,7 +132,7 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
     return;
   auto bytes = static_cast<double>(tile.partBytes);
   auto freedBy = prefetcher_.peekFreedBy(tile.gatheredBytes);
-  double there = freedBy ? endOf(*freedBy) : 0;
+  double there = freedBy ? freedAt(*freedBy) : 0;
   bool readIsLate = false;
   if (home(tile) == Home::nvme) {
     there = std::max({there, readStart_, readFree_}) + channelSeconds(readChannel(), bytes) +
@@ -156,7 +171,7 @@ std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
   auto issue = prefetcher_.next(piece);
   if (!issue)
     return std::nullopt;
-  double free = endOf(issue->freedBy), there = 0;
+  double free = freedAt(issue->freedBy), there = 0;
   double hostFree = issue->movedBefore < 0 ? 0 : moveEnds_[issue->movedBefore];
   for (const Tile &tile : staged) {
     double arrived = 0;

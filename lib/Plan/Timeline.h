@@ -34,6 +34,7 @@ private:
     bool isPartitioned;
   };
 
+  void end(double ended, double freed);
   void runLookup(const StepMoment &moment);
   /// False where the staging is too small.
   bool runCall(const StepMoment &moment);
@@ -46,10 +47,13 @@ private:
   static double send(const Channel &channel, double &free, double ready, uint64_t bytes);
   /// Sends a transfer that may start at `ready` down the read channel; its end.
   double read(double ready, double seconds);
+  /// Sends what a call that ended at `ready` has rewritten of what streams home; the end of the last.
+  double write(const StepMoment &moment, double ready);
   bool isWhollyResident(uint32_t state) const;
   Home &home(const Tile &tile) { return placement_.homes[tile.state][tile.index]; }
-  double endOf(int64_t moment) const { return moment < 0 ? 0 : ends_[moment]; }
+  double freedAt(int64_t moment) const { return moment < 0 ? 0 : freed_[moment]; }
   const Channel &readChannel() const { return machine_.channels[1]; }
+  const Channel &writeChannel() const { return machine_.channels[2]; }
   const Channel &copyChannel() const { return machine_.channels[3]; }
   const Channel &gatherChannel() const { return machine_.channels[5]; }
 
@@ -60,15 +64,16 @@ private:
   Spare spare_;
   Prefetcher prefetcher_;
 
-  /// When each look-up and each part of a call has ended.
-  std::vector<double> ends_;
+  /// When each look-up and each part of a call has ended, and when the staging that it took is free:
+  /// what it has rewritten has gone home.
+  std::vector<double> ends_, freed_;
   /// When each staged piece has gone up from the host.
   std::vector<double> moveEnds_;
   double computeFree_ = 0;
   /// When the look-ups that no call has waited for yet have ended.
   double lookupsEnd_ = 0;
   int64_t lastLookup_ = -1;
-  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0;
+  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, writeFree_ = 0;
   std::vector<Tile> staged_;
 };
 

@@ -89,8 +89,10 @@ private:
       SmallVector<Value> next =
           rule.build(builder, location, values.front(), gradient, ArrayRef(values).drop_front(),
                      [&](StringRef name) { return inputs.lookup(name); }, type.getRank() >= 2);
-      for (auto [state, value] : llvm::zip_equal(states, next))
-        zero::UpdateOp::create(builder, location, state.getSymName(), value);
+      SmallVector<Attribute> names = llvm::map_to_vector(states, [](zero::StateOp state) -> Attribute {
+        return FlatSymbolRefAttr::get(state);
+      });
+      zero::UpdateOp::create(builder, location, builder.getArrayAttr(names), /*tile=*/IntegerAttr(), next);
     }
     return replaceResults(*trained, gradNorm ? norm : Value());
   }

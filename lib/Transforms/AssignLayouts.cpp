@@ -95,11 +95,7 @@ void adoptMatrix(zero::StateOp state, ArrayRef<Operation *> users) {
 
 struct AssignLayouts : public spillway::impl::NNAssignLayoutsPassBase<AssignLayouts> {
   void runOnOperation() override {
-    llvm::DenseMap<StringAttr, SmallVector<Operation *>> users;
-    getOperation().walk([&](Operation *op) {
-      if (isa<zero::UseOp, zero::LookupOp, zero::UpdateOp>(op))
-        users[op->getAttrOfType<FlatSymbolRefAttr>("state").getAttr()].push_back(op);
-    });
+    auto users = zero::usersOfStates(getOperation());
     for (auto state : getOperation().getOps<zero::StateOp>())
       adoptMatrix(state, users.lookup(state.getSymNameAttr()));
     llvm::DenseMap<StringAttr, Readers> readers;
@@ -120,6 +116,23 @@ struct AssignLayouts : public spillway::impl::NNAssignLayoutsPassBase<AssignLayo
       if (auto found = readers.find(state.getSymNameAttr()); found != readers.end())
         if (std::optional<int64_t> dim = found->second.panelDim(state.getTensorType()))
           state.setLayoutAttr(nn::PanelsAttr::get(&getContext(), *dim));
+    SymbolTable symbols(getOperation());
+    getOperation().walk([&](zero::UpdateOp update) { followParameter(update, symbols, readers); });
+  }
+
+  /// What is updated element by element with a parameter lies as it does, where nothing else wants it otherwise.
+  static void followParameter(zero::UpdateOp update, const SymbolTable &symbols,
+                              const llvm::DenseMap<StringAttr, Readers> &readers) {
+    zero::StateOp parameter;
+    for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>()) {
+      auto state = symbols.lookup<zero::StateOp>(name.getAttr());
+      if (!parameter)
+        parameter = state;
+      Readers wishes = readers.lookup(state.getSymNameAttr());
+      if (parameter.getLayout() && state.getTensorType() == parameter.getTensorType() && !wishes.first &&
+          !wishes.looksUpRows && !wishes.hasPlaces)
+        state.setLayoutAttr(parameter.getLayoutAttr());
+    }
   }
 };
 

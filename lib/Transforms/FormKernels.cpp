@@ -54,16 +54,24 @@ double elements(Value value) {
 
 /// What becomes one kernel.
 struct Group {
+  /// Where its call stands: the operation that gives the group's outputs, or an update that takes them.
   Operation *root = nullptr;
   /// Null where elements are computed one by one.
   nn::AnchorOpInterface anchor;
   llvm::SmallSetVector<Operation *, 16> members;
+
+  zero::UpdateOp update() const { return dyn_cast<zero::UpdateOp>(root); }
+  /// The values that leave the group.
+  ValueRange outputs() const {
+    return update() ? ValueRange(root->getOperands()) : ValueRange(root->getResults());
+  }
 };
 
 /// Divides the operations of one block into groups, from the last to the first.
 class Grouping {
 public:
-  Grouping(Block &block, int64_t maxOperations) : maxOperations(maxOperations) {
+  Grouping(Block &block, const SymbolTable &symbols, int64_t maxOperations)
+      : symbols(symbols), maxOperations(maxOperations) {
     for (Operation &op : llvm::reverse(block.without_terminator()))
       place(&op);
   }
@@ -73,6 +81,12 @@ public:
 
 private:
   void place(Operation *op) {
+    if (isa<zero::UpdateOp>(op)) {
+      groups.push_back(std::make_unique<Group>());
+      groups.back()->root = op;
+      groupOf[op] = groups.back().get();
+      return;
+    }
     if (isSource(op) || isRepeatable(op) || op->use_empty() || staysView(op))
       return;
     if (Group *group = groupOfAllUsers(op); group && canJoin(op, *group)) {
@@ -128,6 +142,8 @@ private:
   }
 
   void join(Operation *op, Group &group) {
+    if (zero::UpdateOp update = group.update(); update && givesSameElement(op, update))
+      sameElement.insert(op);
     group.members.insert(op);
     groupOf[op] = &group;
     if (auto anchor = dyn_cast<nn::AnchorOpInterface>(op))
@@ -149,6 +165,8 @@ private:
   bool canJoin(Operation *op, const Group &group) const {
     if (static_cast<int64_t>(group.members.size()) >= maxOperations)
       return false;
+    if (zero::UpdateOp update = group.update(); update && !staysInPlace(op, update))
+      return false;
     if (isAnchor(op))
       return !group.anchor && isEpilogue(op, group);
     if (auto reshape = dyn_cast<nn::ReshapeOp>(op); reshape && !isWorthPulling(reshape))
@@ -158,6 +176,8 @@ private:
 
   /// Whether `user` may ask for elements of `op` one by one.
   static bool canPull(Operation *op, Operation *user) {
+    if (isa<zero::UpdateOp>(user))
+      return true;
     if (auto matmul = dyn_cast<nn::MatmulOp>(user))
       return op->getResult(0) == matmul.getRhs() && op->getResult(0) != matmul.getLhs() &&
              isUnpackedWeight(op);
@@ -211,15 +231,46 @@ private:
     return !isAnchor(producer) || kernels::keepsVectors(reshape);
   }
 
-  /// Whether everything from `anchor` to the root can be its epilogue.
-  static bool isEpilogue(Operation *anchor, const Group &group) {
+  /// Whether everything from `anchor` to the outputs can be its epilogue.
+  bool isEpilogue(Operation *anchor, const Group &group) const {
     auto epilogue = kernels::Epilogue::follow(
         anchor, [&](Operation *op) { return group.members.contains(op); });
-    return cast<nn::AnchorOpInterface>(anchor).takesEpilogue() && succeeded(epilogue) &&
-           epilogue->keepsVectors();
+    if (!cast<nn::AnchorOpInterface>(anchor).takesEpilogue() || failed(epilogue))
+      return false;
+    zero::UpdateOp update = group.update();
+    if (!update)
+      return epilogue->keepsVectors();
+    return llvm::all_of(llvm::zip_equal(update.getStates(), update.getValues()), [&](auto pair) {
+      auto [name, value] = pair;
+      nn::PanelsAttr layout = stateOf(name).getLayoutAttr();
+      std::optional<int64_t> lanes = epilogue->lanesIn(value);
+      return lanes && *lanes == (layout ? layout.getDim() : cast<RankedTensorType>(value.getType()).getRank() - 1);
+    });
   }
 
+  zero::StateOp stateOf(Attribute name) const {
+    return symbols.lookup<zero::StateOp>(cast<FlatSymbolRefAttr>(name).getAttr());
+  }
+
+  /// Whether the new values can still overwrite the old ones while `op` is part of the update's
+  /// kernel: an element of a state that is updated is read for the same element alone.
+  bool staysInPlace(Operation *op, zero::UpdateOp update) const {
+    return givesSameElement(op, update) || llvm::none_of(op->getOperands(), [&](Value operand) {
+             auto use = plan::sourceOf(operand).getDefiningOp<zero::UseOp>();
+             return use && llvm::is_contained(update.getStates(), use.getStateAttr());
+           });
+  }
+
+  bool givesSameElement(Operation *op, zero::UpdateOp update) const {
+    return OpTrait::hasElementwiseMappableTraits(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+             return user == update || sameElement.contains(user);
+           });
+  }
+
+  const SymbolTable &symbols;
   int64_t maxOperations;
+  /// Members of updates of which each element follows from the same elements alone.
+  llvm::DenseSet<Operation *> sameElement;
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
 };
@@ -238,6 +289,8 @@ public:
     for (Operation *op : members)
       for (Value operand : op->getOperands())
         collect(operand, group, inputs, repeated);
+    for (Value output : group.outputs())
+      collect(output, group, inputs, repeated);
 
     FailureOr<nn::KernelOp> kernel =
         build(group, members, inputs.getArrayRef(), repeated.getArrayRef());
@@ -245,10 +298,13 @@ public:
       return failure();
     OpBuilder builder(group.root);
     Location location = group.anchor ? group.anchor->getLoc() : group.root->getLoc();
-    auto call = nn::CallOp::create(builder, location, group.root->getResultTypes(),
+    auto call = nn::CallOp::create(builder, location, group.outputs().getTypes(),
                                    FlatSymbolRefAttr::get(*kernel), inputs.getArrayRef(),
-                                   ValueRange(), nullptr);
-    group.root->replaceAllUsesWith(call.getOutputs());
+                                   updatedValues(group, inputs.getArrayRef(), builder), nullptr);
+    if (zero::UpdateOp update = group.update())
+      update.getValuesMutable().assign(call.getOutputs());
+    else
+      group.root->replaceAllUsesWith(call.getOutputs());
     for (Operation *op : llvm::reverse(members))
       op->erase();
     ++numCalls;
@@ -275,13 +331,31 @@ private:
     repeated.insert(definition);
   }
 
+  /// What an update's call overwrites: the old values of its states.
+  static SmallVector<Value> updatedValues(const Group &group, ArrayRef<Value> inputs, OpBuilder &builder) {
+    SmallVector<Value> values;
+    zero::UpdateOp update = group.update();
+    if (!update)
+      return values;
+    for (auto [name, output] : llvm::zip_equal(update.getStates().getAsRange<FlatSymbolRefAttr>(), update.getValues())) {
+      auto *known = llvm::find_if(inputs, [&](Value input) {
+        auto use = input.getDefiningOp<zero::UseOp>();
+        return use && use.getStateAttr() == name;
+      });
+      values.push_back(known != inputs.end() ? *known
+                                             : zero::UseOp::create(builder, update.getLoc(), output.getType(), name,
+                                                                   /*tile=*/IntegerAttr()));
+    }
+    return values;
+  }
+
   FailureOr<nn::KernelOp> build(const Group &group, ArrayRef<Operation *> members,
                                 ArrayRef<Value> inputs, ArrayRef<Operation *> repeated) {
     OpBuilder builder(module.getContext());
     Location location = group.root->getLoc();
     nn::AnchorOpInterface anchor = group.anchor;
     nn::Schedule schedule = anchor ? anchor.getSchedule() : nn::Schedule::map;
-    auto type = builder.getFunctionType(TypeRange(inputs), group.root->getResultTypes());
+    auto type = builder.getFunctionType(TypeRange(inputs), group.outputs().getTypes());
     std::string stem = ("nn_" + nn::stringifySchedule(schedule)).str();
     auto kernel = nn::KernelOp::create(builder, location, stem, type, schedule, /*units=*/1,
                                        /*scratch=*/0, nullptr, nullptr, nullptr, nullptr);
@@ -291,17 +365,48 @@ private:
     mapping.map(inputs, body->getArguments());
     for (Operation *op : llvm::concat<Operation *const>(repeated, members))
       builder.clone(*op, mapping);
-    nn::YieldOp::create(builder, location, mapping.lookup(group.root->getResult(0)));
+    nn::YieldOp::create(builder, location, llvm::map_to_vector(group.outputs(), [&](Value output) {
+                          return mapping.lookup(output);
+                        }));
 
     for (auto [i, input] : llvm::enumerate(inputs))
       markWeight(kernel, i, input);
+    zero::UpdateOp update = group.update();
+    if (update)
+      for (auto [i, name] : llvm::enumerate(update.getStates()))
+        if (nn::PanelsAttr layout = stateOf(name).getLayoutAttr())
+          kernel.setResultAttr(i, nn::layoutAttrName, layout);
     FailureOr<kernels::KernelSpace> space = kernels::kernelSpace(kernel);
     if (failed(space))
       return failure();
     kernel.setUnits(space->units);
     kernel.setScratch(space->scratch);
     kernel.setCostAttr(nn::costOf(kernel));
+    if (update)
+      markTiles(kernel, update, inputs);
     return unique(kernel);
+  }
+
+  zero::StateOp stateOf(Attribute name) {
+    return symbols.lookup<zero::StateOp>(cast<FlatSymbolRefAttr>(name).getAttr());
+  }
+
+  /// Whether tiles of the states can stand for old and new values: where a unit of the kernel computes
+  /// what a panel of each holds.
+  void markTiles(nn::KernelOp kernel, zero::UpdateOp update, ArrayRef<Value> inputs) {
+    bool unitsArePanels = llvm::all_of(update.getStates(), [&](Attribute name) {
+      zero::StateOp state = stateOf(name);
+      return state.getLayout() && state.getUnitCount() == static_cast<int64_t>(kernel.getUnits());
+    });
+    if (!unitsArePanels)
+      return;
+    auto tiled = UnitAttr::get(module.getContext());
+    for (unsigned i = 0; i < kernel.getNumResults(); ++i)
+      kernel.setResultAttr(i, nn::tiledAttrName, tiled);
+    for (auto [i, input] : llvm::enumerate(inputs))
+      if (auto use = input.getDefiningOp<zero::UseOp>();
+          use && llvm::is_contained(update.getStates(), use.getStateAttr()))
+        kernel.setArgAttr(i, nn::tiledAttrName, tiled);
   }
 
   /// Layout of an argument that is a whole state, and whether its tiles can stand
@@ -374,7 +479,8 @@ void copyReturned(Block &block) {
 LogicalResult verifyKernelForm(func::FuncOp function) {
   bool valid = true;
   for (Operation &op : function.getBody().front().without_terminator())
-    if (!isa<nn::CallOp, nn::ReshapeOp, nn::SliceOp, zero::UseOp, zero::LookupOp, arith::ConstantOp>(op)) {
+    if (!isa<nn::CallOp, nn::ReshapeOp, nn::SliceOp, zero::UseOp, zero::LookupOp, zero::UpdateOp,
+             arith::ConstantOp>(op)) {
       emitError(op.getLoc()) << "'" << op.getName() << "' is left outside of every kernel";
       valid = false;
     }
@@ -386,7 +492,7 @@ void eraseUnused(Block &block) {
   for (Operation &op : block.without_terminator())
     operations.push_back(&op);
   for (Operation *op : llvm::reverse(operations))
-    if (op->use_empty())
+    if (op->use_empty() && !isa<zero::UpdateOp>(op))
       op->erase();
 }
 
@@ -397,13 +503,9 @@ struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {
     Outliner outliner(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       Block &body = function.getBody().front();
-      if (auto updates = body.getOps<zero::UpdateOp>(); !updates.empty()) {
-        (*updates.begin()).emitOpError("cannot be part of a program yet: training is not planned");
-        return signalPassFailure();
-      }
       eraseUnused(body);
       copyReturned(body);
-      Grouping grouping(body, maxOperations);
+      Grouping grouping(body, SymbolTable(getOperation()), maxOperations);
       for (const std::unique_ptr<Group> &group : llvm::reverse(grouping.getGroups()))
         if (failed(outliner.outline(*group)))
           return signalPassFailure();

@@ -115,7 +115,7 @@ std::vector<std::byte> encodeStoreIndex(std::span<const StoreFile> files,
         builder, state.type.name.c_str(), static_cast<uint8_t>(state.type.dataType),
         &state.type.shape, static_cast<store::Layout>(state.type.layout),
         static_cast<uint8_t>(state.type.panelDim), state.type.panelWidth, state.file,
-        state.fileOffset, state.type.storedBytes(), state.chunkBytes, &state.checksums));
+        state.fileOffset, 0, state.type.storedBytes(), state.chunkBytes, &state.checksums));
   builder.Finish(store::CreateStoreDirect(builder, &encodedFiles, &encodedStates),
                  store::StoreIdentifier());
   auto *bytes = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());

@@ -18,7 +18,13 @@ namespace spillway {
 struct CompileFlags {
   std::vector<std::string> dims;
   std::string memory, tiers, target, machine, dumpFolder, gradientsOf;
-  std::vector<std::string> tiles, passes, freeze;
+  std::vector<std::string> tiles, passes, freeze, padding;
+  /// Of a step that trains.
+  bool train = false;
+  std::string loss, optimizer;
+  std::vector<std::string> optimizerOptions;
+  double clip = 0;
+  bool gradNorm = false;
   /// Of those that make one bundle.
   std::string report;
   unsigned threads = 0, ranks = 1;
@@ -33,6 +39,9 @@ void addPlanOptions(CLI::App &command, CompileFlags &flags);
 void addReportOption(CLI::App &command, CompileFlags &flags);
 /// Options that say what to plan for, and the ones that every subcommand that compiles has.
 void addCompileOptions(CLI::App &command, CompileFlags &flags);
+
+/// Options that make a training step of the model.
+void addTrainingOptions(CLI::App &command, CompileFlags &flags);
 
 /// onnx, operations or kernels, as `flag` gives it.
 Result<Form> parseForm(const char *flag, const std::string &name);

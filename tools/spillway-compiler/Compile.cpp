@@ -43,6 +43,7 @@ void spillway::addCompileCommand(CLI::App &app, Status &status) {
   command->add_option("--to", flags->to,
                       "Leave with an .mlir file in this form instead of a bundle");
   addCompileOptions(*command, flags->compile);
+  addTrainingOptions(*command, flags->compile);
   addReportOption(*command, flags->compile);
   command->callback([flags, &status] { status = compile(*flags); });
 }

@@ -63,6 +63,25 @@ void spillway::addReportOption(CLI::App &command, CompileFlags &flags) {
   command.add_option("--report", flags.report, "Draw the plan as a page of HTML");
 }
 
+void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
+  CLI::Option *train = command.add_flag("--train", flags.train,
+                                        "Make a training step: the loss, and updates of the parameters");
+  command.add_option("--loss", flags.loss,
+                     "The output that is made small (default: the only one of one float)")
+      ->needs(train);
+  command.add_option("--optimizer", flags.optimizer,
+                     "adamw (default), adam, sgd, lion, or an .mlir file with a function of one element")
+      ->needs(train);
+  command.add_option("--optimizer-option", flags.optimizerOptions,
+                     "NAME=VALUE, e.g. weight_decay=0.1 (repeatable)")
+      ->allow_extra_args(false)
+      ->needs(train);
+  command.add_option("--clip", flags.clip, "Scale gradients down to this norm over all parameters, at most")
+      ->check(CLI::PositiveNumber)
+      ->needs(train);
+  command.add_flag("--grad-norm", flags.gradNorm, "Report the norm of the gradients of each step")->needs(train);
+}
+
 void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   addPlanOptions(command, flags);
   command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)")
@@ -71,7 +90,11 @@ void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
                      "An output of one float: its gradients with respect to the parameters become outputs "
                      "grad.NAME");
   command.add_option("--freeze", flags.freeze,
-                     "REGEX: parameters whose names match have no gradients (repeatable)")
+                     "REGEX: parameters whose names match have no gradients and do not train (repeatable)")
+      ->allow_extra_args(false);
+  command.add_option("--padding-row", flags.padding,
+                     "NAME=ROW: look-ups of this row of a parameter give it no gradient, as PyTorch's "
+                     "padding_idx (repeatable)")
       ->allow_extra_args(false);
   command.add_flag("--link-weights", flags.linkWeights,
                    "Leave the weights in the model's files instead of packing them into the bundle");
@@ -100,14 +123,38 @@ Result<Form> spillway::parseForm(const char *flag, const std::string &name) {
   return userError("{} '{}': expected onnx, operations or kernels", flag, name);
 }
 
-Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
-  CompileOptions options;
+static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
+  OperationOptions options;
   options.dims = flags.dims;
+  options.freeze = flags.freeze;
   if (!flags.gradientsOf.empty())
     options.gradientsOf = flags.gradientsOf;
-  else if (!flags.freeze.empty())
-    return userError("--freeze is for --gradients-of");
-  options.freeze = flags.freeze;
+  options.padding = flags.padding;
+  if (!options.gradientsOf && !flags.train && !(flags.freeze.empty() && flags.padding.empty()))
+    return userError("--freeze and --padding-row are for --train or --gradients-of");
+  if (!flags.train)
+    return options;
+  if (options.gradientsOf)
+    return userError("--train and --gradients-of exclude each other");
+  if (flags.linkWeights)
+    return userError("--train and --link-weights exclude each other: weights that train are the bundle's own");
+  if (flags.ranks > 1)
+    return userError("--train is for one rank");
+  if (!flags.tiers.empty())
+    return userError("--train and --tiers exclude each other");
+  options.gradientsOf = flags.loss;
+  options.optimizer.emplace();
+  if (!flags.optimizer.empty())
+    options.optimizer->optimizer = flags.optimizer;
+  options.optimizer->settings.assign(flags.optimizerOptions.begin(), flags.optimizerOptions.end());
+  options.optimizer->clip = flags.clip;
+  options.optimizer->gradNorm = flags.gradNorm;
+  return options;
+}
+
+Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
+  CompileOptions options;
+  SPILLWAY_ASSIGN_OR_RETURN(options.operations, parseOperationFlags(flags));
   options.import = flags.import;
   options.dumpFolder = flags.dumpFolder;
   options.linkWeights = flags.linkWeights;

@@ -231,8 +231,8 @@ private:
   Status setDims() {
     SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::string> dims,
                               dimsFromData(graphOf(*module), inputs));
-    options.dims = flags.compile.dims;
-    options.dims.insert(options.dims.end(), dims.begin(), dims.end());
+    options.operations.dims = flags.compile.dims;
+    options.operations.dims.insert(options.operations.dims.end(), dims.begin(), dims.end());
     return {};
   }
 
@@ -266,7 +266,7 @@ private:
                                         [](mlir::Diagnostic &) { return mlir::success(); });
     mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
     ConvertOnnxToNNPassOptions conversion;
-    conversion.dims.assign(options.dims.begin(), options.dims.end());
+    conversion.dims.assign(options.operations.dims.begin(), options.operations.dims.end());
     mlir::PassManager passes(context.get());
     passes.addPass(createConvertOnnxToNNPass(conversion));
     std::vector<size_t> missing;

@@ -14,8 +14,12 @@ def NNDifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   let options = [
     Option<"loss", "loss", "std::string", "\"\"",
            "Name of the output that is differentiated; may be empty where there is one of one element">,
+    Option<"onlyLoss", "only-loss", "bool", "false", "Other results that the function had are dropped">,
     ListOption<"freeze", "freeze", "std::string",
                "Regular expressions (POSIX, extended): a parameter whose whole name matches one does not train">,
+    ListOption<"padding", "padding", "std::string",
+               "NAME=ROW: look-ups of this row of the parameter give no gradient, as PyTorch's padding_idx, "
+               "which exported files do not hold">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::spillway::nn::NNDialect"];

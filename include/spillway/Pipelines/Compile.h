@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spillway/Import/Import.h"
+#include "spillway/Pipelines/Pipelines.h"
 #include "spillway/Pipelines/Plan.h"
 #include "spillway/Target/CPU/CpuTarget.h"
 
@@ -35,11 +36,7 @@ struct CompileOptions {
   Form from = Form::model, to = Form::bundle;
   /// For models that are imported.
   ImportOptions import;
-  /// Sizes of dynamic dimensions, NAME=SIZE.
-  std::vector<std::string> dims;
-  /// As in OperationOptions.
-  std::optional<std::string> gradientsOf;
-  std::vector<std::string> freeze;
+  OperationOptions operations;
   /// Weights stay in the model's files, which the bundle then needs unchanged.
   bool linkWeights = false;
   CpuTarget target;

@@ -20,6 +20,8 @@ struct OperationOptions {
   std::optional<std::string> gradientsOf;
   /// Parameters that have no gradients, see nn-differentiate.
   std::vector<std::string> freeze;
+  /// Rows of parameters that get no gradient by look-ups, see nn-differentiate.
+  std::vector<std::string> padding;
   /// With it these gradients update the states instead.
   std::optional<NNOptimizePassOptions> optimizer;
 };

@@ -44,8 +44,10 @@ struct StepState {
 struct StepMoment {
   /// ONNX node.
   std::string name;
-  /// States whose values it takes, each once; of a look-up none.
+  /// States whose values it takes, or overwrites, each once; of a look-up none.
   std::vector<uint32_t> states;
+  /// Those of them that it gives their next values.
+  std::vector<uint32_t> rewritten;
   KernelCost cost;
   /// A look-up: in which state, how many rows, and bytes of file and staging for them.
   std::optional<uint32_t> lookupState;

@@ -16,11 +16,11 @@ class Tileability {
 public:
   explicit Tileability(mlir::ModuleOp module);
 
-  /// Every use of its value is an argument that a kernel marks tiled and whose
+  /// Every use of its value is an argument or destination that a kernel marks tiled and whose
   /// panels are the kernel's units. (Look-ups do not count.)
   bool isTileable(zero::StateOp state) const { return tileable_.lookup(state); }
-  /// The state whose tiles may stand for argument `i` of a call; null where none.
-  zero::StateOp tiledArgument(nn::CallOp call, unsigned i);
+  /// The state whose tiles may stand for an operand of a call; null where none.
+  zero::StateOp tiledOperand(mlir::Value operand);
   /// The first tiled state of a call, null where none; diagnoses others of the
   /// call that are cut otherwise.
   mlir::FailureOr<zero::StateOp> tiledState(nn::CallOp call);
@@ -29,6 +29,9 @@ public:
   zero::StateOp groupOf(zero::StateOp state);
 
 private:
+  /// States that are updated together are cut together, or not at all.
+  void restrictUpdates(mlir::ModuleOp module);
+
   mlir::SymbolTableCollection symbols_;
   llvm::DenseMap<mlir::Operation *, bool> tileable_;
   llvm::EquivalenceClasses<mlir::Operation *> groups_;

@@ -24,7 +24,7 @@ def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
     result's columns. One layout a state: where several matmuls disagree, those that compute most
     decide, at equal work the first; a state of which rows are looked up is stored along its rows. A filter of
     convolutions alone is stored in panels along its first dimension. What is read by another shape, or in parts,
-    stays in row-major order.
+    stays in row-major order. What an optimizer keeps for a weight, and updates with it, is stored as the weight is.
 
     Needs: canonical form (transposes of weights folded into the matmuls).
     Leaves: `layout` on the states.
@@ -39,7 +39,8 @@ def NNFormKernelsPass : Pass<"nn-form-kernels", "::mlir::ModuleOp"> {
     of a kernel of its own. A kernel has at most one anchor (matmul, attention, softmax, norm, reduction, scan),
     which sets its schedule; what follows it at the same index is its epilogue. Reshapes that join no
     kernel stay between the calls, where they name the same bytes. A weight or constant that is
-    returned is copied by a kernel.
+    returned is copied by a kernel. The values of one `zero.update` are the results of one kernel, which
+    computes them over the old ones (`into`).
     Equal kernels become one symbol.
 
     Needs: layouts. Leaves: the form *kernels* (see the nn dialect), which it verifies.

@@ -60,31 +60,32 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
     unsigned i = argument.getArgNumber();
     auto panels = kernel_.kernel().getArgAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
-    LaneIndex address;
-    if (panels) {
-      int64_t dim = panels.getDim();
-      LaneIndex panel = indices_.divide(index[dim], panelWidth);
-      LaneIndex column = indices_.remainder(index[dim], panelWidth);
-      if (Value first = kernel_.firstPanel(i))
-        panel = indices_.add(
-            panel, LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first)));
-      ElementIndex rest(index);
-      rest.erase(rest.begin() + dim);
-      SmallVector<int64_t> sizes(type.getShape());
-      sizes.erase(sizes.begin() + dim);
-      address = indices_.add(indices_.multiply(panel, nn::panelDepth(type, dim)),
-                             indices_.linearize(rest, sizes));
-      address = indices_.add(indices_.multiply(address, panelWidth), column);
-    } else {
-      address = indices_.linearize(index, type.getShape());
-    }
-    return load(kernel_.argument(i), address, type.getElementType());
+    return load(kernel_.argument(i), address(i, type, panels, index), type.getElementType());
   }
 
   Operation *op = tensor.getDefiningOp();
   if (auto pullable = dyn_cast<ElementOpInterface>(op))
     return pullable.pullElement(*this, index);
   return cloneElementwise(op, index);
+}
+
+LaneIndex ElementEmitter::address(unsigned operand, RankedTensorType type, nn::PanelsAttr panels,
+                                  ArrayRef<LaneIndex> index) {
+  if (!panels)
+    return indices_.linearize(index, type.getShape());
+  int64_t dim = panels.getDim();
+  LaneIndex panel = indices_.divide(index[dim], panelWidth);
+  LaneIndex column = indices_.remainder(index[dim], panelWidth);
+  if (Value first = kernel_.firstPanel(operand))
+    panel = indices_.add(
+        panel, LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first)));
+  ElementIndex rest(index);
+  rest.erase(rest.begin() + dim);
+  SmallVector<int64_t> sizes(type.getShape());
+  sizes.erase(sizes.begin() + dim);
+  LaneIndex row = indices_.add(indices_.multiply(panel, nn::panelDepth(type, dim)),
+                               indices_.linearize(rest, sizes));
+  return indices_.add(indices_.multiply(row, panelWidth), column);
 }
 
 Value ElementEmitter::cloneElementwise(Operation *op, ArrayRef<LaneIndex> index) {
@@ -174,8 +175,10 @@ void ElementEmitter::store(Value element, Value memref, const LaneIndex &unresol
 }
 
 void ElementEmitter::storeResult(unsigned i, ArrayRef<LaneIndex> index, Value element) {
-  auto type = cast<RankedTensorType>(kernel_.kernel().getResultTypes()[i]);
-  store(element, kernel_.result(i), indices_.linearize(index, type.getShape()));
+  nn::KernelOp kernel = kernel_.kernel();
+  auto type = cast<RankedTensorType>(kernel.getResultTypes()[i]);
+  auto panels = kernel.getResultAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
+  store(element, kernel_.result(i), address(kernel.getNumArguments() + i, type, panels, index));
 }
 
 Value ElementEmitter::branch(Value condition, Type element, bool uniform, Branch then,

@@ -67,6 +67,24 @@ bool Epilogue::keepsVectors() const {
   });
 }
 
+std::optional<int64_t> Epilogue::lanesIn(Value value) const {
+  auto found = paths_.find(value);
+  if (found == paths_.end())
+    return std::nullopt;
+  int64_t dim = cast<RankedTensorType>(anchor_->getResult(0).getType()).getRank() - 1;
+  for (Operation *op : found->second) {
+    if (auto transpose = dyn_cast<nn::TransposeOp>(op)) {
+      dim = llvm::find(transpose.getPerm(), dim) - transpose.getPerm().begin();
+      continue;
+    }
+    RankedTensorType from = cast<nn::ReshapeOp>(op).getOperand().getType(), to = cast<nn::ReshapeOp>(op).getType();
+    if (dim + 1 != from.getRank() || !kernels::keepsVectors(op))
+      return std::nullopt;
+    dim = to.getRank() - 1;
+  }
+  return dim;
+}
+
 bool Epilogue::agree(const Path &lhs, const Path &rhs) {
   return llvm::equal(lhs, rhs, [](Operation *l, Operation *r) {
     if (l->getName() != r->getName() || l->getResultTypes() != r->getResultTypes())

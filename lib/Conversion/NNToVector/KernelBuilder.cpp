@@ -51,8 +51,13 @@ KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBui
   };
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
     addOperand(type, kernel.getArgAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName));
-  for (Type type : kernel.getResultTypes())
-    addOperand(type, {});
+  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+    addOperand(type, kernel.getResultAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName));
+  unsigned arguments = kernel.getNumArguments();
+  for (unsigned i = 0; i < memrefs_.size(); ++i)
+    if (i < arguments ? kernel.getArgAttr(i, nn::tiledAttrName)
+                      : kernel.getResultAttr(i - arguments, nn::tiledAttrName))
+      setFirstPanel(i, origin(i));
 }
 
 nn::YieldOp KernelBuilder::yield() { return cast<nn::YieldOp>(body().getTerminator()); }

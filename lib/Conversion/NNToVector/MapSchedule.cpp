@@ -1,7 +1,8 @@
-// Each result element by itself, by pulling. Results of one shape share a loop nest.
+// Each result element by itself, by pulling. Results of one shape and layout share a loop nest.
 
 #include "spillway/Conversion/NNToVector/ElementEmitter.h"
 #include "spillway/Conversion/NNToVector/KernelSchedule.h"
+#include "spillway/Conversion/NNToVector/RegisterTile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -16,9 +17,11 @@ constexpr int64_t unitElements = 8192;
 /// Lanes of a vector, whatever the element: one AVX-512 register of f32.
 constexpr int64_t mapLanes = 16;
 
-/// Results of one shape, seen as rows: their trailing dimensions are one.
+/// Results of one shape and layout, seen as rows: their trailing dimensions are one. Where they are stored
+/// in panels, a row is what a panel holds at one place of the other dimensions, and a unit is a panel.
 struct ResultGroup {
   ArrayRef<int64_t> shape;
+  nn::PanelsAttr panels;
   SmallVector<unsigned> results;
   /// Trailing dimensions that a row joins.
   int64_t rowDims = 0;
@@ -56,25 +59,36 @@ SmallVector<ResultGroup> resultGroups(nn::KernelOp kernel) {
   bool elementwise = isElementwise(kernel);
   SmallVector<ResultGroup> groups;
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
-    auto *known = llvm::find_if(groups, [&](const ResultGroup &g) { return g.shape == shape; });
+    auto tensor = cast<RankedTensorType>(type);
+    ArrayRef<int64_t> shape = tensor.getShape();
+    auto panels = kernel.getResultAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
+    auto *known = llvm::find_if(
+        groups, [&](const ResultGroup &g) { return g.shape == shape && g.panels == panels; });
     if (known != groups.end()) {
       known->results.push_back(i);
       continue;
     }
     ResultGroup group;
     group.shape = shape;
+    group.panels = panels;
     group.results.push_back(i);
-    group.rowDims = rowDims(shape, elementwise);
-    for (int64_t size : shape.drop_back(group.rowDims))
-      group.rows *= size;
-    for (int64_t size : shape.take_back(group.rowDims))
-      group.rowLength *= size;
-    if (group.rowLength > 2 * unitElements)
-      group.chunksPerRow = llvm::divideCeil(group.rowLength, unitElements);
-    else
-      group.rowsPerUnit =
-          std::max<int64_t>(1, unitElements / std::max<int64_t>(1, group.rowLength));
+    if (panels) {
+      group.rowsPerUnit = nn::panelDepth(tensor, panels.getDim());
+      group.rowLength = panelWidth;
+      group.rows = llvm::divideCeil(shape[panels.getDim()], panelWidth) * group.rowsPerUnit;
+      group.rowsPerUnit = std::max<int64_t>(1, group.rowsPerUnit);
+    } else {
+      group.rowDims = rowDims(shape, elementwise);
+      for (int64_t size : shape.drop_back(group.rowDims))
+        group.rows *= size;
+      for (int64_t size : shape.take_back(group.rowDims))
+        group.rowLength *= size;
+      if (group.rowLength > 2 * unitElements)
+        group.chunksPerRow = llvm::divideCeil(group.rowLength, unitElements);
+      else
+        group.rowsPerUnit =
+            std::max<int64_t>(1, unitElements / std::max<int64_t>(1, group.rowLength));
+    }
     if (!groups.empty())
       group.firstUnit = groups.back().firstUnit + groups.back().units();
     groups.push_back(group);
@@ -112,6 +126,10 @@ private:
     Value begin = inGroup(kernel.begin()), end = inGroup(kernel.end());
     kernel.setFacts(end, {1, group.units() + 1});
 
+    if (group.panels) {
+      kernel.loop(begin, end, 1, [&](Value panel) { emitPanel(kernel, group, panel); });
+      return;
+    }
     if (group.chunksPerRow == 1) {
       auto firstRow = [&](Value unit) -> Value {
         Value row = arith::MulIOp::create(b, unit, kernel.constantIndex(group.rowsPerUnit));
@@ -132,6 +150,25 @@ private:
       Value from = arith::MulIOp::create(b, chunk, kernel.constantIndex(unitElements));
       kernel.setFacts(from, {unitElements, group.rowLength});
       emitRow(kernel, group, row, from, unitElements);
+    });
+  }
+
+  static void emitPanel(KernelBuilder &kernel, const ResultGroup &group, Value panel) {
+    kernel.setFacts(panel, {1, group.units()});
+    int64_t dim = group.panels.getDim();
+    SmallVector<int64_t> others(group.shape);
+    others.erase(others.begin() + dim);
+    forColumns(kernel, panel, group.shape[dim], [&](Value column, int64_t count) {
+      kernel.loop(0, group.rowsPerUnit, 1, [&](Value row) {
+        ElementEmitter emitter(kernel, panelWidth, count);
+        ElementIndex index = emitter.indices().delinearize(LaneIndex(row), others);
+        index.insert(index.begin() + dim, LaneIndex(column, 1));
+        SmallVector<Value> elements;
+        for (unsigned i : group.results)
+          elements.push_back(emitter.pull(kernel.yield().getOperand(i), index));
+        for (auto [i, element] : llvm::zip_equal(group.results, elements))
+          emitter.storeResult(i, index, element);
+      });
     });
   }
 

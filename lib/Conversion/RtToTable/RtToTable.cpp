@@ -24,7 +24,10 @@ public:
   FailureOr<std::vector<uint8_t>> write(rt::ProgramOp program) {
     FailureOr<Commands> prologue = writeList(program.getPrologue().getBody().front());
     FailureOr<Commands> step = writeList(program.getStep().getBody().front());
-    if (failed(prologue) || failed(step))
+    rt::CheckpointOp checkpointList = program.getCheckpoint();
+    FailureOr<Commands> checkpoint = checkpointList ? writeList(checkpointList.getBody().front())
+                                                    : builder_.CreateVector<Offset<table::Command>>({});
+    if (failed(prologue) || failed(step) || failed(checkpoint))
       return failure();
     std::vector<Offset<table::Arena>> arenas;
     for (auto arena : program.getBody().front().getOps<rt::ArenaOp>())
@@ -34,7 +37,8 @@ public:
     builder_.Finish(table::CreateProgram(
                         builder_, writtenTableVersion, static_cast<uint32_t>(program.getRanks()),
                         static_cast<uint32_t>(program.getThreads()), builder_.CreateVector(arenas),
-                        builder_.CreateVector(kernelEntries_), inputs, outputs, *prologue, *step),
+                        builder_.CreateVector(kernelEntries_), inputs, outputs, *prologue, *step,
+                        *checkpoint),
                     table::ProgramIdentifier());
     const uint8_t *bytes = builder_.GetBufferPointer();
     return std::vector<uint8_t>(bytes, bytes + builder_.GetSize());
@@ -96,7 +100,7 @@ private:
 
   FailureOr<Operation> writeOperation(rt::CommandOpInterface command) {
     return TypeSwitch<mlir::Operation *, FailureOr<Operation>>(command.getOperation())
-        .Case<rt::ReadOp, rt::CopyOp, rt::LaunchOp, rt::LookupOp, rt::AllGatherOp>(
+        .Case<rt::ReadOp, rt::WriteOp, rt::CopyOp, rt::LaunchOp, rt::LookupOp, rt::AllGatherOp>(
             [&](auto op) { return writeCommand(op); })
         .Default([](mlir::Operation *op) {
           return op->emitOpError("has no form in the step table");
@@ -114,6 +118,17 @@ private:
                          .Union()};
   }
 
+  FailureOr<Operation> writeCommand(rt::WriteOp write) {
+    FailureOr<uint32_t> state = stateIndex(write, write.getState());
+    if (failed(state))
+      return failure();
+    table::Slice source = slice(write.getSource());
+    return Operation{table::Operation::Write,
+                     table::CreateWrite(builder_, *state, write.getOffset(), source.bytes(), &source,
+                                        write.getRankStride())
+                         .Union()};
+  }
+
   FailureOr<Operation> writeCommand(rt::CopyOp copy) {
     table::Slice source = slice(copy.getSource()), target = slice(copy.getTarget());
     return Operation{table::Operation::Copy,
@@ -125,10 +140,9 @@ private:
     if (failed(kernel))
       return failure();
     std::vector<table::Argument> arguments;
-    for (auto [i, input] : llvm::enumerate(launch.getInputs()))
-      arguments.emplace_back(slice(input), launch.getOrigins().empty() ? 0 : launch.getOrigins()[i]);
-    for (Value result : launch.getResults())
-      arguments.emplace_back(slice(result), 0);
+    ArrayRef<int64_t> origins = launch.getOrigins();
+    for (Value operand : llvm::concat<const Value>(llvm::to_vector(launch.getInputs()), llvm::to_vector(launch.getResults())))
+      arguments.emplace_back(slice(operand), origins.empty() ? 0 : origins[arguments.size()]);
     auto argumentsOffset = builder_.CreateVectorOfStructs(arguments);
     table::Slice scratch = launch.getScratch() ? slice(launch.getScratch()) : table::Slice();
     return Operation{table::Operation::Launch,

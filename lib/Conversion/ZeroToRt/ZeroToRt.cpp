@@ -103,6 +103,7 @@ public:
     for (Operation &op : function_.getBody().front())
       if (failed(convert(op)))
         return failure();
+    emitCheckpoint();
     function_.erase();
     return success();
   }
@@ -338,8 +339,9 @@ private:
         .Case([&](zero::GatherOp gather) { return convertGather(gather); })
         .Case([&](zero::LookupOp lookup) { return convertLookup(lookup); })
         .Case([&](nn::CallOp call) { return convertCall(call); })
-        .Case([&](zero::UseOp use) {
-          return use.emitOpError("is not scheduled: run zero-schedule before");
+        .Case([&](zero::StoreOp store) { return convertStore(store); })
+        .Case<zero::UseOp, zero::UpdateOp>([&](auto op) {
+          return op.emitOpError("is not scheduled: run zero-schedule before");
         })
         .Default([](Operation *) { return success(); });
   }
@@ -388,6 +390,8 @@ private:
       if (end == ends.end())
         return handle->emitOpError("comes before what lies in its place has been released");
       stagingFree_.push_back(end->second);
+      if (&target == &compute())
+        llvm::append_range(stagingFree_, writeEnds_.lookup(spot->after));
     }
     return buffer(label, target.arena.getTier(), spot->offset, bytes,
                   isGatheredIn(handle->getResult(0)) ? bytes : 0);
@@ -474,8 +478,11 @@ private:
         after.push_back(place.ready);
       origins.push_back(originOf(operand));
     }
-    for (Value result : call.getResults())
-      results.push_back(activation(result));
+    for (auto [i, result] : llvm::enumerate(call.getResults())) {
+      Value target = call.getInto().empty() ? result : call.getInto()[i];
+      results.push_back(placeOf(target).buffer);
+      origins.push_back(originOf(target));
+    }
     auto units = call.getUnits() ? SmallVector<int64_t>(*call.getUnits())
                                  : SmallVector<int64_t>{0, static_cast<int64_t>(kernel.getUnits())};
     if (llvm::all_of(origins, [](int64_t origin) { return origin == 0; }))
@@ -488,6 +495,39 @@ private:
                                         label(call));
     callEnds_[call] = lastCompute_;
     return success();
+  }
+
+  /// What stays where kernels compute is written by the checkpoint; the rest goes home at once.
+  LogicalResult convertStore(zero::StoreOp store) {
+    zero::FetchOp fetch = zero::fetchOf(store.getHandle());
+    zero::StateOp state = stateOf(fetch);
+    rewritten_.insert(state);
+    if (!isStaged(*fetch))
+      return success();
+    if (fetch.getTo() != compute().arena.getTier() || fetch.getPart())
+      return store.emitOpError("is of a tile that comes through another tier, or by parts");
+    auto *call = store.getValue().getDefiningOp();
+    Value buffer = handlePlaces_[fetch].buffer;
+    writeEnds_[call].push_back(rt::WriteOp::create(builder_, store.getLoc(), eventType_, state.getSymName(),
+                                                   extentOf(fetch).first, buffer, /*rank_stride=*/0, callEnds_[call],
+                                                   state.getNameAttr()));
+    return success();
+  }
+
+  void emitCheckpoint() {
+    if (llvm::none_of(compute().residents.runs(), [&](const plan::ResidentRun &run) { return rewritten_.contains(run.state); }))
+      return;
+    builder_.setInsertionPointToEnd(&program_.getBody().front());
+    auto checkpoint = rt::CheckpointOp::create(builder_, program_.getLoc());
+    builder_.setInsertionPointToEnd(&checkpoint.getBody().emplaceBlock());
+    for (const plan::ResidentRun &run : compute().residents.runs()) {
+      zero::StateOp state = run.state;
+      if (!rewritten_.contains(state) || run.bytes == 0)
+        continue;
+      Value source = buffer(state.getName(), compute().arena.getTier(), run.offset, run.bytes);
+      rt::WriteOp::create(builder_, state.getLoc(), eventType_, state.getSymName(), run.stateOffset, source,
+                          /*rank_stride=*/0, ValueRange(), state.getNameAttr());
+    }
   }
 
   /// The first unit of the state that a kernel's operand holds.
@@ -524,6 +564,9 @@ private:
 
   DenseMap<Operation *, Place> handlePlaces_;
   DenseMap<Operation *, Value> callEnds_, moveEnds_;
+  /// Of the new values that each call has computed.
+  DenseMap<Operation *, SmallVector<Value, 1>> writeEnds_;
+  DenseSet<Operation *> rewritten_;
   SmallVector<Value> stagingFree_;
   /// The last command on the compute stream, and look-ups that no later command on
   /// it waits for yet.

@@ -88,15 +88,9 @@ class Narrow : public zero::impl::ZeroNarrowPassBase<Narrow> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    DenseMap<StateOp, SmallVector<Operation *>> users;
-    for (auto function : module.getOps<func::FuncOp>())
-      function.walk([&](Operation *op) {
-        if (isa<UseOp, LookupOp, UpdateOp>(op))
-          users[symbols.lookup<StateOp>(op->getAttrOfType<FlatSymbolRefAttr>("state").getAttr())]
-              .push_back(op);
-      });
+    auto users = usersOfStates(module);
     for (StateOp state : llvm::make_early_inc_range(module.getOps<StateOp>()))
-      narrow(state, users.lookup(state), symbols);
+      narrow(state, users.lookup(state.getSymNameAttr()), symbols);
   }
 
   void narrow(StateOp state, ArrayRef<Operation *> users, SymbolTable &symbols) {

@@ -70,6 +70,7 @@ public:
         ReleaseOp::create(builder, moment.op->getLoc(), need.ready);
       issueAt(static_cast<int64_t>(index), builder);
     }
+    storeUpdates();
     eraseUnused();
     return verifyHandles(cast<FunctionOpInterface>(function_.getOperation()));
   }
@@ -198,6 +199,21 @@ private:
       operand->set(type == need.type
                        ? view
                        : nn::ReshapeOp::create(builder, view.getLoc(), type, view).getResult());
+    }
+  }
+
+  /// What was computed over a handle's bytes goes home before the handle is released.
+  void storeUpdates() {
+    for (auto update : llvm::make_early_inc_range(function_.getBody().front().getOps<UpdateOp>())) {
+      for (Value value : llvm::reverse(update.getValues())) {
+        auto result = cast<OpResult>(value);
+        auto call = cast<nn::CallOp>(result.getOwner());
+        auto view = call.getInto()[result.getResultNumber()].getDefiningOp<ViewOp>();
+        OpBuilder builder(call);
+        builder.setInsertionPointAfter(call);
+        StoreOp::create(builder, update.getLoc(), view.getHandle(), value);
+      }
+      update.erase();
     }
   }
 

@@ -44,6 +44,11 @@ private:
           return signalPassFailure();
   }
 
+  /// The update that takes a call's results; null where none does.
+  static UpdateOp updateOf(nn::CallOp call) {
+    return call.getInto().empty() ? UpdateOp() : cast<UpdateOp>(*call.getResult(0).user_begin());
+  }
+
   LogicalResult splitCall(nn::CallOp call, plan::Tileability &tileability) {
     if (call.getUnits())
       return success();
@@ -53,29 +58,46 @@ private:
     if (!*leader || leader->getTileCount() == 1)
       return success();
     OpBuilder builder(call);
+    // A call over states updates them tile by tile; others fill one result in turn.
+    auto update = updateOf(call);
     SmallVector<Value> results;
-    for (Type type : call.getResultTypes()) {
-      auto tensor = cast<RankedTensorType>(type);
-      results.push_back(tensor::EmptyOp::create(builder, call.getLoc(), tensor.getShape(),
-                                                tensor.getElementType()));
-    }
+    if (!update)
+      for (Type type : call.getResultTypes()) {
+        auto tensor = cast<RankedTensorType>(type);
+        results.push_back(tensor::EmptyOp::create(builder, call.getLoc(), tensor.getShape(),
+                                                  tensor.getElementType()));
+      }
     for (int64_t tile = 0; tile < leader->getTileCount(); ++tile) {
-      SmallVector<Value> inputs(call.getInputs());
-      for (auto [i, input] : llvm::enumerate(inputs))
-        if (StateOp state = tileability.tiledArgument(call, i))
-          input = UseOp::create(builder, call.getLoc(), state.getTileType(tile),
-                                state.getSymName(), builder.getI64IntegerAttr(tile));
+      auto index = builder.getI64IntegerAttr(tile);
+      DenseMap<Operation *, Value> tiles;
+      auto tileOf = [&](Value operand) -> Value {
+        StateOp state = tileability.tiledOperand(operand);
+        if (!state)
+          return operand;
+        Value &made = tiles[state];
+        if (!made)
+          made = UseOp::create(builder, call.getLoc(), state.getTileType(tile), state.getSymName(), index);
+        return made;
+      };
+      SmallVector<Value> inputs = llvm::map_to_vector(call.getInputs(), tileOf);
+      if (update)
+        results = llvm::map_to_vector(call.getInto(), tileOf);
       auto [begin, end] = leader->getTileUnits(tile);
-      auto part = nn::CallOp::create(builder, call.getLoc(), call.getResultTypes(),
+      auto part = nn::CallOp::create(builder, call.getLoc(), ValueRange(results).getTypes(),
                                      call.getCallee(), inputs, results,
                                      builder.getDenseI64ArrayAttr({begin, end}));
       results.assign(part.getResults().begin(), part.getResults().end());
+      if (update)
+        UpdateOp::create(builder, update.getLoc(), update.getStates(), index, results);
     }
     SmallVector<Operation *> uses;
-    for (Value input : call.getInputs())
-      if (auto use = input.getDefiningOp<UseOp>())
+    for (Value operand : call.getOperands())
+      if (auto use = operand.getDefiningOp<UseOp>())
         uses.push_back(use);
-    call.replaceAllUsesWith(results);
+    if (update)
+      update.erase();
+    else
+      call.replaceAllUsesWith(results);
     call.erase();
     for (Operation *use : llvm::SmallSetVector<Operation *, 4>(uses.begin(), uses.end()))
       if (use->use_empty())

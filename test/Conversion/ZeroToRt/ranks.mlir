@@ -17,7 +17,7 @@
 // CHECK-NEXT: %[[L0:.+]] = rt.launch @k(%{{.+}}, %[[ALL0]]) into(%{{.+}}) units [0, 4] after(%[[G0]])
 // CHECK-NEXT: %[[R1:.+]] = rt.read @w[16384] rank_stride 4096 into %[[OWN1]] after(%[[L0]])
 // CHECK-NEXT: %[[G1:.+]] = rt.all_gather %[[OWN1]] into %[[ALL1]] after(%[[R1]])
-// CHECK-NEXT: rt.launch @k(%{{.+}}, %[[ALL1]]) into(%{{.+}}) units [4, 5] origins [0, 4] after(%[[G1]])
+// CHECK-NEXT: rt.launch @k(%{{.+}}, %[[ALL1]]) into(%{{.+}}) units [4, 5] origins [0, 4, 0] after(%[[G1]])
 module attributes {zero.arenas = [#zero.arena<host, 65536, staging = 16384>]} {
 zero.state @w "w" : tensor<64x72xf32> role(<parameter>) layout(<1>) tile(4) partition(2) source(#zero.splat<0.0 : f32>)
 nn.kernel private @k(tensor<8x64xf32>, tensor<64x72xf32> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<8x72xf32>

@@ -22,8 +22,8 @@
 // CHECK-NEXT: %[[R1:.+]] = rt.read @w[8192] into %[[W1]] label "w"
 // CHECK-NEXT: %[[L0:.+]] = rt.launch @k(%[[X]], %[[W0]], %[[B2:.+]]) into(%[[Y]]) units [0, 2] scratch %[[S]] per_thread 128 after(%[[R0]])
 // CHECK-NEXT: %[[R2:.+]] = rt.read @w[16384] into %[[W2]] after(%[[L0]]) label "w"
-// CHECK-NEXT: rt.launch @k(%[[X]], %[[W1]], %[[B2]]) into(%[[Y]]) units [2, 4] origins [0, 2, 0] scratch %[[S]] per_thread 128 after(%[[R1]])
-// CHECK-NEXT: rt.launch @k(%[[X]], %[[W2]], %[[B2]]) into(%[[Y]]) units [4, 5] origins [0, 4, 0] scratch %[[S]] per_thread 128 after(%[[R2]])
+// CHECK-NEXT: rt.launch @k(%[[X]], %[[W1]], %[[B2]]) into(%[[Y]]) units [2, 4] origins [0, 2, 0, 0] scratch %[[S]] per_thread 128 after(%[[R1]])
+// CHECK-NEXT: rt.launch @k(%[[X]], %[[W2]], %[[B2]]) into(%[[Y]]) units [4, 5] origins [0, 4, 0, 0] scratch %[[S]] per_thread 128 after(%[[R2]])
 module attributes {zero.arenas = [#zero.arena<host, 65536, staging = 16384>]} {
 zero.state @w "w" : tensor<64x72xf32> role(<parameter>) layout(<1>) tile(2) source(#zero.splat<0.0 : f32>)
 zero.state @b "b" : tensor<72xf32> role(<parameter>) home([#zero.tier<host>]) source(#zero.splat<0.0 : f32>)

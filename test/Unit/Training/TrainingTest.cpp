@@ -1,4 +1,5 @@
-// Whole training runs in the interpreter against PyTorch's: losses, norms of gradients and final weights.
+// Whole training runs, in the interpreter and compiled, against PyTorch's: losses, norms of gradients and final
+// weights.
 // A run is a folder: model.onnx, a .npy for each input with a leading dimension of steps, run.json, final/NAME.npy.
 // SPILLWAY_TRAINING_RUNS in the environment names a folder of other runs.
 
@@ -6,7 +7,9 @@
 #include "spillway/Differentiate/Passes.h"
 #include "spillway/Import/Import.h"
 #include "spillway/Interpreter/Interpreter.h"
-#include "spillway/Pipelines/Pipelines.h"
+#include "runtime/session/Session.h"
+#include "test/Unit/runtime/TemporaryFolder.h"
+#include "spillway/Pipelines/Compile.h"
 #include "spillway/Pipelines/Registration.h"
 #include "spillway/Training/Passes.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
@@ -75,59 +78,40 @@ protected:
     return options;
   }
 
-  void compile() {
-    module = importOnnx((GetParam() / "model.onnx").string(), context);
-    ASSERT_TRUE(module);
+  OperationOptions operations() {
     OperationOptions operations;
     for (auto &[name, size] : info["dims"].items())
       operations.dims.push_back(name + "=" + size.dump());
     operations.gradientsOf = info["loss"].get<std::string>();
     operations.optimizer = optimizer();
     operations.freeze = info["freeze"];
-    PassManager passes(&context);
-    buildOperationPipeline(passes, operations);
-    ASSERT_TRUE(succeeded(passes.run(*module)));
-    function = *module->getOps<func::FuncOp>().begin();
+    operations.padding = info.value("padding", std::vector<std::string>());
+    return operations;
   }
 
-  std::string argumentName(unsigned i) {
-    return function.getArgAttrOfType<StringAttr>(i, valueNameAttrName).str();
-  }
-
-  TensorValue input(unsigned i, int64_t step) {
-    TensorValue value(cast<RankedTensorType>(function.getArgumentTypes()[i]));
-    std::string name = argumentName(i);
+  /// Fills an input with its value at a step, counted from 0.
+  template <typename Byte> void fill(const std::string &name, int64_t step, Byte *target, size_t bytes) {
     if (name == "lr" || name == "step") {
-      value.getMutable<double>()[0] = name == "lr" ? info["lr"][step].get<double>() : static_cast<double>(step + 1);
-      return value;
+      double value = name == "lr" ? info["lr"][step].get<double>() : static_cast<double>(step + 1);
+      std::memcpy(target, &value, bytes);
+      return;
     }
     auto data = files.try_emplace(name, GetParam() / (name + ".npy")).first;
-    size_t bytes = value.getBytes().size();
-    std::memcpy(value.getMutableBytes().data(), data->second.bytes.data() + bytes * step, bytes);
-    return value;
+    std::memcpy(target, data->second.bytes.data() + bytes * step, bytes);
   }
 
-  /// Runs a step; gives its results by name.
-  std::map<std::string, float> step(int64_t number) {
-    SmallVector<TensorValue> inputs, results;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      inputs.push_back(input(i, number));
-    std::map<std::string, TensorValue> updates;
-    auto read = [&](zero::StateOp state) -> FailureOr<TensorValue> {
-      auto [found, isNew] = states.try_emplace(state.getName().str());
-      if (isNew)
-        found->second = *readState(state, "");
-      return found->second;
-    };
-    auto update = [&](zero::StateOp state, TensorValue value) { updates[state.getName().str()] = value; };
-    EXPECT_TRUE(succeeded(evaluateFunction(function, inputs, read, results, update)));
-    for (auto &[name, value] : updates)
-      states[name] = value;
-    std::map<std::string, float> scalars;
-    for (auto [i, result] : llvm::enumerate(results))
-      if (result.getNumElements() == 1)
-        scalars[function.getResultAttrOfType<StringAttr>(i, valueNameAttrName).str()] = result.get<float>()[0];
-    return scalars;
+  using Scalars = std::map<std::string, float>;
+
+  /// Compares what each step gives, by the names of results.
+  void checkSteps(llvm::function_ref<Scalars(int64_t step)> run) {
+    for (size_t i = 0; i < info["losses"].size(); ++i) {
+      Scalars found = run(static_cast<int64_t>(i));
+      double loss = info["losses"][i], norm = info["grad_norms"][i];
+      EXPECT_TRUE(std::abs(found[info["loss"]] - loss) <= info["tolerance"]["loss_abs"].get<double>())
+          << "step " << i + 1 << ": loss " << found[info["loss"]] << ", not " << loss;
+      EXPECT_TRUE(std::abs(found["grad_norm"] - norm) <= info["tolerance"]["grad_norm_rel"].get<double>() * norm)
+          << "step " << i + 1 << ": norm " << found["grad_norm"] << ", not " << norm;
+    }
   }
 
   bool hasNoGradient(const std::string &name, int64_t element) {
@@ -137,13 +121,13 @@ protected:
     return false;
   }
 
-  void compareWeights() {
+  void compareWeights(llvm::function_ref<ArrayRef<float>(const std::string &name)> weights) {
     // Where an optimizer takes a sign, an element jumps where its gradient is nearly zero.
     bool jumps = info["optimizer"]["name"] == "Lion";
     int64_t count = 0, others = 0;
     for (auto &[name, tolerance] : info["weights"].items()) {
       Array expected(GetParam() / "final" / (name + ".npy"));
-      ArrayRef<float> found = states.at(name).get<float>();
+      ArrayRef<float> found = weights(name);
       ASSERT_EQ(found.size() * sizeof(float), expected.bytes.size()) << name;
       for (size_t i = 0; i < found.size(); ++i, ++count) {
         if (std::abs(found[i] - expected.floats()[i]) <= tolerance.get<float>() || hasNoGradient(name, i))
@@ -159,25 +143,71 @@ protected:
 
   MLIRContext context;
   nlohmann::json info;
-  OwningOpRef<ModuleOp> module;
-  func::FuncOp function;
   std::map<std::string, Array> files;
-  std::map<std::string, TensorValue> states;
 };
 
-TEST_P(Training, equalsPyTorch) {
-  compile();
-  if (HasFatalFailure())
-    return;
-  for (size_t i = 0; i < info["losses"].size(); ++i) {
-    std::map<std::string, float> found = step(static_cast<int64_t>(i));
-    double loss = info["losses"][i], norm = info["grad_norms"][i];
-    EXPECT_TRUE(std::abs(found[info["loss"]] - loss) <= info["tolerance"]["loss_abs"].get<double>())
-        << "step " << i + 1 << ": loss " << found[info["loss"]] << ", not " << loss;
-    EXPECT_TRUE(std::abs(found["grad_norm"] - norm) <= info["tolerance"]["grad_norm_rel"].get<double>() * norm)
-        << "step " << i + 1 << ": norm " << found["grad_norm"] << ", not " << norm;
-  }
-  compareWeights();
+TEST_P(Training, interpreted) {
+  OwningOpRef<ModuleOp> module = importOnnx((GetParam() / "model.onnx").string(), context);
+  ASSERT_TRUE(module);
+  PassManager passes(&context);
+  buildOperationPipeline(passes, operations());
+  ASSERT_TRUE(succeeded(passes.run(*module)));
+  func::FuncOp function = *module->getOps<func::FuncOp>().begin();
+
+  std::map<std::string, TensorValue> states;
+  auto read = [&](zero::StateOp state) -> FailureOr<TensorValue> {
+    auto [found, isNew] = states.try_emplace(state.getName().str());
+    if (isNew)
+      found->second = *readState(state, "");
+    return found->second;
+  };
+  checkSteps([&](int64_t step) {
+    SmallVector<TensorValue> inputs, results;
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+      TensorValue value(cast<RankedTensorType>(type));
+      fill(function.getArgAttrOfType<StringAttr>(i, valueNameAttrName).str(), step, value.getMutableBytes().data(),
+           value.getBytes().size());
+      inputs.push_back(std::move(value));
+    }
+    std::map<std::string, TensorValue> updates;
+    auto update = [&](zero::StateOp state, TensorValue value) { updates[state.getName().str()] = value; };
+    EXPECT_TRUE(succeeded(evaluateFunction(function, inputs, read, results, update)));
+    for (auto &[name, value] : updates)
+      states[name] = value;
+    Scalars scalars;
+    for (auto [i, result] : llvm::enumerate(results))
+      if (result.getNumElements() == 1)
+        scalars[function.getResultAttrOfType<StringAttr>(i, valueNameAttrName).str()] = result.get<float>()[0];
+    return scalars;
+  });
+  compareWeights([&](const std::string &name) { return states.at(name).get<float>(); });
+}
+
+TEST_P(Training, compiled) {
+  test::TemporaryFolder folder;
+  CompileOptions options;
+  options.model = GetParam() / "model.onnx";
+  options.output = folder.path() / "run.spill";
+  options.operations = operations();
+  options.plan.memory = uint64_t(1) << 40;
+  options.plan.threads = 2;
+  options.target.level = *hostCpuLevel();
+  ASSERT_TRUE(succeeded(compileModel(options, context)));
+  Result<std::unique_ptr<Session>> session = Session::open(options.output, {});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  ASSERT_TRUE((*session)->executor().runPrologue().ok());
+  checkSteps([&](int64_t step) {
+    for (const Binding &input : (*session)->program().inputs) {
+      std::span<std::byte> bytes = (*session)->bytes(input);
+      fill(input.name, step, bytes.data(), bytes.size());
+    }
+    Status status = (*session)->executor().runStep();
+    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+    Scalars scalars;
+    for (const Binding &output : (*session)->program().outputs)
+      std::memcpy(&scalars[output.name], (*session)->bytes(output).data(), sizeof(float));
+    return scalars;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Runs, Training, testing::ValuesIn(runs()), [](const auto &info) {

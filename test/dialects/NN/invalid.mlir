@@ -618,8 +618,8 @@ nn.kernel @k(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.panels
   nn.yield %0 : tensor<4x40xf32>
 }
 func.func @f(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %y: tensor<4x40xf32>) {
-  // expected-error@+1 {{C2: into comes with a range of units}}
-  %0 = nn.call @k(%x, %w) into (%y : tensor<4x40xf32>) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
+  // expected-error@+1 {{C2: there must be one into per result, of its type}}
+  %0 = nn.call @k(%x, %w) into (%x : tensor<4x32xf32>) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>
   return
 }
 

@@ -12,7 +12,7 @@ rt.program @main ranks(1) threads(1) {
 
 // -----
 
-// expected-error@+1 {{C1: needs one prologue and one step}}
+// expected-error@+1 {{C1: needs one prologue, one step and at most one checkpoint}}
 rt.program @main ranks(1) threads(1) {
   rt.prologue {
   }
@@ -121,19 +121,19 @@ rt.program @main ranks(1) threads(1) {
 
 // -----
 
-// A kernel that writes where it reads.
+// A kernel that writes some of what it reads; exactly what it reads it computes in place.
 rt.program @main ranks(1) threads(1) {
   rt.arena host 16384
   %a = rt.buffer "a" host[0, 4096]
-  %b = rt.buffer "b" host[4096, 4096]
-  %c = rt.buffer "c" host[8192, 4096]
+  %b = rt.buffer "b" host[2048, 4096]
   rt.prologue {
   }
   rt.step {
     %0 = rt.read @w[0] into %a
-    // expected-error@+2 {{C5: bytes [0, 4096) of host}}
-    // expected-note@+1 {{the other command}}
     %1 = rt.launch @k(%a) into (%a) units [0, 1] after(%0)
+    // expected-error@+2 {{C5: bytes [2048, 6144) of host}}
+    // expected-note@+1 {{the other command}}
+    %2 = rt.launch @k(%a) into (%b) units [0, 1] after(%0)
   }
 }
 
@@ -337,8 +337,8 @@ rt.program @main ranks(1) threads(1) {
   rt.prologue {
   }
   rt.step {
-    // expected-error@+1 {{C2: origins must have one entry per input}}
-    %0 = rt.launch @k(%a) into (%b) units [0, 1] origins [0, 0]
+    // expected-error@+1 {{C2: origins must have one entry per input and result}}
+    %0 = rt.launch @k(%a) into (%b) units [0, 1] origins [0]
   }
 }
 

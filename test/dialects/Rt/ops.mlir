@@ -39,8 +39,8 @@ rt.program @main ranks(1) threads(2) {
     %1 = rt.copy %w0 into %w1 on copy_up after(%0)
     // CHECK-NEXT: %[[C:.+]] = rt.lookup @e[%[[IDS]] "i64"] into %[[X:.+]] staging %{{.+}} label "gather"
     %2 = rt.lookup @e[%ids "i64"] into %x staging %staging label "gather"
-    // CHECK-NEXT: %[[D:.+]] = rt.launch @gemm(%[[X]], %[[W1]]) into(%{{.+}}) units [1, 2] origins [0, 1] scratch %{{.+}} per_thread 64 after(%[[B]], %[[C]]) label "matmul"
-    %3 = rt.launch @gemm(%x, %w1) into (%y) units [1, 2] origins [0, 1] scratch %scratch per_thread 64 after(%1, %2) label "matmul"
+    // CHECK-NEXT: %[[D:.+]] = rt.launch @gemm(%[[X]], %[[W1]]) into(%{{.+}}) units [1, 2] origins [0, 1, 0] scratch %{{.+}} per_thread 64 after(%[[B]], %[[C]]) label "matmul"
+    %3 = rt.launch @gemm(%x, %w1) into (%y) units [1, 2] origins [0, 1, 0] scratch %scratch per_thread 64 after(%1, %2) label "matmul"
     // CHECK-NEXT: rt.lookup @e[%[[IDS]] "i64"] into %[[X]] resident %{{.+}} after(%[[D]])
     %4 = rt.lookup @e[%ids "i64"] into %x resident %all after(%3)
     // CHECK-NEXT: rt.all_gather %[[X]] into %{{.+}} after(%{{.+}})

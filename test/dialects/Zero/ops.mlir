@@ -29,8 +29,10 @@ func.func @unscheduled(%i: tensor<3x4xi32>) {
   %2 = zero.use @w tile 1 : tensor<32x8xf32>
   // CHECK: zero.lookup @zeros[%{{.*}}] : tensor<3x4xi32> -> tensor<3x4x3xbf16>
   %3 = zero.lookup @zeros[%i] : tensor<3x4xi32> -> tensor<3x4x3xbf16>
-  // CHECK: zero.update @plain, %{{.*}} : tensor<48xf32>
-  zero.update @plain, %0 : tensor<48xf32>
+  // CHECK: zero.update [@plain](%{{.*}}) : tensor<48xf32>
+  zero.update [@plain] (%0) : tensor<48xf32>
+  // CHECK: zero.update [@w] tile 0(%{{.*}}) : tensor<32x32xf32>
+  zero.update [@w] tile 0 (%1) : tensor<32x32xf32>
   return
 }
 

@@ -30,6 +30,9 @@ public:
 
   /// Whether vectors along the anchor's last dimension stay so in all that follows.
   bool keepsVectors() const;
+  /// The dimension of a tensor that follows along which the anchor's last one lies; none where a
+  /// reshape cuts it, or where the tensor does not follow.
+  std::optional<int64_t> lanesIn(mlir::Value value) const;
 
 private:
   /// The reshapes and transpositions on the way from the anchor to a tensor.

@@ -43,10 +43,11 @@ public:
   /// A panel-packed one has its padding.
   mlir::Value argument(unsigned i) { return memrefs_[i]; }
   mlir::Value result(unsigned i) { return memrefs_[kernel_.getNumArguments() + i]; }
-  /// The unit whose part of argument `i` comes first (KernelArgument::origin).
+  /// The unit whose part of operand `i` comes first (KernelArgument::origin). Results follow the
+  /// arguments.
   mlir::Value origin(unsigned i);
-  /// Says that the panels of argument `i` begin with panel `first` (an index; panel 0
-  /// where never said). Emitters read the argument accordingly.
+  /// Says that the panels of operand `i` begin with panel `first` (an index; else with the origin of
+  /// one that is `nn.tiled`, and with panel 0 of others). Emitters find elements accordingly.
   void setFirstPanel(unsigned i, mlir::Value first) { firstPanels_[i] = first; }
   mlir::Value firstPanel(unsigned i) const { return firstPanels_.lookup(i); }
 
