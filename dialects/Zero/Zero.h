@@ -35,6 +35,13 @@ inline constexpr llvm::StringLiteral planAttrName = "zero.plan";
 /// The uses, look-ups and updates of each state of a module, by its symbol, in their order.
 llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Operation *>> usersOfStates(mlir::ModuleOp module);
 
+/// What reads the value of a use, as it is or as another shape or part of it, in no order.
+llvm::SmallVector<mlir::Operation *> readersOf(UseOp use);
+
+/// Checks for kernel form that nothing takes the old value of a state after the operation that
+/// computes its next one. Reports every violation.
+mlir::LogicalResult verifyUpdates(mlir::FunctionOpInterface function);
+
 /// The fetch that brought what a handle holds, through moves and gathers; null where it is not in sight.
 FetchOp fetchOf(mlir::Value handle);
 

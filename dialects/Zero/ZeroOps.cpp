@@ -168,6 +168,41 @@ FailureOr<RankedTensorType> usedType(Operation *op, StateOp state, std::optional
 
 } // namespace
 
+SmallVector<Operation *> spillway::zero::readersOf(UseOp use) {
+  SmallVector<Operation *> readers;
+  SmallVector<Value> views{use.getResult()};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (isa<nn::ReshapeOp, nn::SliceOp>(user))
+        views.push_back(user->getResult(0));
+      else
+        readers.push_back(user);
+    }
+  return readers;
+}
+
+LogicalResult spillway::zero::verifyUpdates(FunctionOpInterface function) {
+  DenseMap<Attribute, Operation *> next;
+  function->walk([&](UpdateOp update) {
+    for (auto [name, value] : llvm::zip_equal(update.getStates(), update.getValues()))
+      next[name] = value.getDefiningOp();
+  });
+  bool valid = true;
+  auto check = [&](Operation *reader, FlatSymbolRefAttr state) {
+    Operation *computed = next.lookup(state);
+    if (!computed || reader == computed || isa<UpdateOp>(reader) || reader->isBeforeInBlock(computed))
+      return;
+    valid = false;
+    reader->emitOpError("takes the old value of ") << state << " after the new one was computed";
+  };
+  function->walk([&](UseOp use) {
+    for (Operation *reader : readersOf(use))
+      check(reader, use.getStateAttr());
+  });
+  function->walk([&](LookupOp lookup) { check(lookup, lookup.getStateAttr()); });
+  return success(valid);
+}
+
 LogicalResult UseOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<StateOp> state = lookupState(*this, getStateAttr(), symbols);
   if (failed(state))

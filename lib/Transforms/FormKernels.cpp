@@ -72,6 +72,8 @@ class Grouping {
 public:
   Grouping(Block &block, const SymbolTable &symbols, int64_t maxOperations)
       : symbols(symbols), maxOperations(maxOperations) {
+    for (auto update : block.getOps<zero::UpdateOp>())
+      updated.insert(update.getStates().begin(), update.getStates().end());
     for (Operation &op : llvm::reverse(block.without_terminator()))
       place(&op);
   }
@@ -253,12 +255,24 @@ private:
   }
 
   /// Whether the new values can still overwrite the old ones while `op` is part of the update's
-  /// kernel: an element of a state that is updated is read for the same element alone.
+  /// kernel: an element of a state that it updates is read for the same element alone, and no other
+  /// state that is updated, so that updates need no order among each other.
   bool staysInPlace(Operation *op, zero::UpdateOp update) const {
-    return givesSameElement(op, update) || llvm::none_of(op->getOperands(), [&](Value operand) {
-             auto use = plan::sourceOf(operand).getDefiningOp<zero::UseOp>();
-             return use && llvm::is_contained(update.getStates(), use.getStateAttr());
-           });
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      zero::UseOp use = readUse(operand);
+      if (!use || !updated.contains(use.getStateAttr()))
+        return true;
+      bool isOwn = llvm::is_contained(update.getStates(), use.getStateAttr());
+      return isOwn && operand == use.getResult() && givesSameElement(op, update);
+    });
+  }
+
+  /// The state that a value is, perhaps in another shape, in part or repeated; null where it is none.
+  static zero::UseOp readUse(Value value) {
+    value = plan::sourceOf(value);
+    while (auto broadcast = value.getDefiningOp<nn::BroadcastOp>())
+      value = plan::sourceOf(broadcast.getOperand());
+    return value.getDefiningOp<zero::UseOp>();
   }
 
   bool givesSameElement(Operation *op, zero::UpdateOp update) const {
@@ -269,6 +283,8 @@ private:
 
   const SymbolTable &symbols;
   int64_t maxOperations;
+  /// States that the block updates.
+  llvm::DenseSet<Attribute> updated;
   /// Members of updates of which each element follows from the same elements alone.
   llvm::DenseSet<Operation *> sameElement;
   SmallVector<std::unique_ptr<Group>> groups;
@@ -484,7 +500,7 @@ LogicalResult verifyKernelForm(func::FuncOp function) {
       emitError(op.getLoc()) << "'" << op.getName() << "' is left outside of every kernel";
       valid = false;
     }
-  return success(valid);
+  return success(succeeded(zero::verifyUpdates(cast<FunctionOpInterface>(function.getOperation()))) && valid);
 }
 
 void eraseUnused(Block &block) {

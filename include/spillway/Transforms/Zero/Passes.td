@@ -54,6 +54,21 @@ def ZeroOutlineConstantsPass : Pass<"zero-outline-constants", "::mlir::ModuleOp"
   let dependentDialects = ["::spillway::zero::ZeroDialect"];
 }
 
+def ZeroHoistUpdatesPass : Pass<"zero-hoist-updates", "::mlir::ModuleOp"> {
+  let summary = "Updates states as soon as their old values have been read";
+  let description = [{
+    Moves each call that computes new values of states up to where its operands are there and every other
+    call that takes the old values has run: into the backward half, so that what it needs of gradients and
+    activations lives no longer, and its transfers go beside the calls that follow. Calls of scalars alone, as
+    of learning rates, move up first.
+
+    Needs: kernel form. Leaves: the same.
+  }];
+  let statistics = [
+    Statistic<"numHoisted", "hoisted", "Updates that moved up">,
+  ];
+}
+
 def ZeroLinkPass : Pass<"zero-link", "::mlir::ModuleOp"> {
   let summary = "Leaves states in the files that they come from";
   let description = [{
