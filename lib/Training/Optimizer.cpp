@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "dialects/NN/NN.h"
+#include "spillway/Interpreter/Interpreter.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -38,7 +40,8 @@ bool isScalarOperation(Operation *op) {
          op->getResult(0).getType().isIntOrFloat();
 }
 
-/// Copies the body onto tensors: what depends on scalars alone stays of rank 0.
+/// Copies the body onto tensors: what depends on scalars alone stays of rank 0, what depends on options alone is a
+/// constant.
 class Lifting {
 public:
   Lifting(OpBuilder &builder, Location location, ArrayRef<int64_t> shape)
@@ -68,10 +71,28 @@ public:
       state.addOperands(isScalar ? tensors.lookup(operand) : whole(operand));
     state.addTypes(typeOf(result, isScalar ? ArrayRef<int64_t>() : shape));
     state.addAttributes(op.getAttrs());
-    set(result, builder.create(state)->getResult(0));
+    Operation *lifted = builder.create(state);
+    set(result, lifted->getResult(0));
+    if (isScalar)
+      fold(result, lifted);
   }
 
 private:
+  void fold(Value scalar, Operation *lifted) {
+    SmallVector<TensorValue> operands, results;
+    for (Value operand : lifted->getOperands()) {
+      DenseElementsAttr known;
+      if (!matchPattern(operand, m_Constant(&known)))
+        return;
+      operands.push_back(*TensorValue::fromAttr(known));
+    }
+    std::string ignored;
+    if (failed(evaluate(lifted, operands, results, ignored)))
+      return;
+    set(scalar, arith::ConstantOp::create(builder, location, results.front().toAttr()));
+    lifted->erase();
+  }
+
   static RankedTensorType typeOf(Value scalar, ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, scalar.getType());
   }
