@@ -26,6 +26,7 @@ namespace spillway::nn {
 /// Argument and result attributes of nn.kernel.
 inline constexpr llvm::StringLiteral layoutAttrName = "nn.layout";
 inline constexpr llvm::StringLiteral tiledAttrName = "nn.tiled";
+inline constexpr llvm::StringLiteral depthTiledAttrName = "nn.depth_tiled";
 
 /// Bytes of one element in memory (an i1 takes one).
 int64_t elementBytes(mlir::Type type);

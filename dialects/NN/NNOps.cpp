@@ -528,14 +528,13 @@ LogicalResult CallOp::verify() {
 
 namespace {
 
-/// Whether `given` may stand for an operand or result `whole` of a kernel, whose attributes are
-/// given: of a call of a range of units, tiles may.
-bool fits(Type given, Type whole, CallOp call, Attribute layout, Attribute tiled) {
+/// Whether `given` may stand for an operand or result `whole` of a kernel, of that layout.
+bool fits(Type given, Type whole, bool takesTiles, Attribute layout) {
   if (given == whole)
     return true;
   auto panels = dyn_cast_or_null<PanelsAttr>(layout);
   auto part = cast<RankedTensorType>(given), all = cast<RankedTensorType>(whole);
-  return call.getUnits() && panels && tiled && part.getElementType() == all.getElementType() &&
+  return takesTiles && panels && part.getElementType() == all.getElementType() &&
          sharesRest(part, all, panels.getDim());
 }
 
@@ -547,14 +546,19 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("C1: no kernel ") << getCalleeAttr();
   if (getInputs().size() != kernel.getNumArguments() || getNumResults() != kernel.getNumResults())
     return emitOpError("C1: operands or results do not fit ") << getCalleeAttr();
-  for (auto [i, type] : llvm::enumerate(getInputs().getTypes()))
-    if (Type whole = kernel.getArgumentTypes()[i];
-        !fits(type, whole, *this, kernel.getArgAttr(i, layoutAttrName), kernel.getArgAttr(i, tiledAttrName)))
+  for (auto [i, type] : llvm::enumerate(getInputs().getTypes())) {
+    Type whole = kernel.getArgumentTypes()[i];
+    bool takesTiles = (getUnits() && kernel.getArgAttr(i, tiledAttrName)) ||
+                      (!getInto().empty() && kernel.getArgAttr(i, depthTiledAttrName));
+    if (!fits(type, whole, takesTiles, kernel.getArgAttr(i, layoutAttrName)))
       return emitOpError("C1: operand ") << i << " is " << type << ", " << getCalleeAttr() << " takes " << whole;
-  for (auto [i, type] : llvm::enumerate(getResultTypes()))
-    if (Type whole = kernel.getResultTypes()[i]; !fits(type, whole, *this, kernel.getResultAttr(i, layoutAttrName),
-                                                       kernel.getResultAttr(i, tiledAttrName)))
+  }
+  for (auto [i, type] : llvm::enumerate(getResultTypes())) {
+    Type whole = kernel.getResultTypes()[i];
+    bool takesTiles = getUnits() && kernel.getResultAttr(i, tiledAttrName);
+    if (!fits(type, whole, takesTiles, kernel.getResultAttr(i, layoutAttrName)))
       return emitOpError("C1: result ") << i << " is " << type << ", " << getCalleeAttr() << " gives " << whole;
+  }
   if (getUnits() && (*getUnits())[1] > static_cast<int64_t>(kernel.getUnits()))
     return emitOpError("C2: units end at ")
            << (*getUnits())[1] << ", the kernel has " << kernel.getUnits();

@@ -544,7 +544,9 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     needs beside its operands, in bytes. An argument with the attribute `nn.layout = #nn.panels<d>`
     is a weight in that layout; `nn.tiled` on an argument says that a range of units reads only the matching
     range of the weight's panels, so that a tile can stand for it; on a result, that a range of units writes
-    only part of it.
+    only part of it. `nn.depth_tiled` on an argument says that a range of its panels can stand for it in one of
+    several calls in turn, which all compute into the same results: each goes on with what the one before has left
+    there, in the order of the panels, and the last one ends them.
 
     ```mlir
     nn.kernel @gemm_0(%x: tensor<128x768xf32>, %w: tensor<768x3072xf32> {nn.layout = #nn.panels<1>, nn.tiled})
@@ -592,7 +594,8 @@ def NN_CallOp : NN_Op<"call", [Pure, AttrSizedOperandSegments, DeclareOpInterfac
     The results are `into`, where it is given: destinations that are overwritten. One may be an operand
     too where the kernel reads of it, for each element of that result, the same element alone. With
     `units [a, b)` only these are computed, and of the destinations overwritten. A weight operand or
-    destination may then be a tile: the panels of units [a, b).
+    destination may then be a tile: the panels of units [a, b). An operand that is `nn.depth_tiled` may be one
+    where there is `into`.
 
     ```mlir
     %1 = nn.call @gemm_0(%x, %w) : (tensor<128x768xf32>, tensor<768x3072xf32>) -> tensor<128x3072xf32>

@@ -239,8 +239,9 @@ LogicalResult LaunchOp::verify() {
   ArrayRef<int64_t> units = getUnits();
   if (units.size() != 2 || units[0] < 0 || units[0] >= units[1])
     return emitOpError("C1: units must be [begin, end) with 0 <= begin < end");
-  if (!getOrigins().empty() && getOrigins().size() != getInputs().size() + getResults().size())
-    return emitOpError("C2: origins must have one entry per input and result");
+  for (ArrayRef<int64_t> entries : {getOrigins(), getHeld()})
+    if (!entries.empty() && entries.size() != getInputs().size() + getResults().size())
+      return emitOpError("C2: origins and held must have one entry per input and result");
   if (static_cast<bool>(getScratch()) != (static_cast<int64_t>(getScratchPerThread()) > 0))
     return emitOpError("C3: a scratch comes with its bytes per thread");
   return success();

@@ -158,21 +158,22 @@ def Rt_LaunchOp : Rt_CommandOp<"launch", [AttrSizedOperandSegments]> {
   let summary = "Runs units of a kernel by the thread team, on the compute stream";
   let description = [{
     `origins` has the first unit that each input and result holds, where not all are 0 (see
-    runtime/device/KernelAbi.h). `scratch` has `scratch_per_thread` bytes for each thread.
+    runtime/device/KernelAbi.h), and `held` how many of them, 0 for all. `scratch` has `scratch_per_thread` bytes for each thread.
 
     **Constraints**
     - C1: units are [begin, end) with 0 <= begin < end.
-    - C2: `origins` is empty or has one entry per input and result.
+    - C2: `origins` and `held` are empty or have one entry per input and result.
     - C3: there is a scratch exactly where `scratch_per_thread` is not 0.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_Buffer>:$inputs,
                        Variadic<Rt_Buffer>:$results, DenseI64ArrayAttr:$units,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$origins,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$held,
                        Optional<Rt_Buffer>:$scratch,
                        DefaultValuedAttr<I64Attr, "0">:$scratch_per_thread,
                        Variadic<Rt_Event>:$after, OptionalAttr<StrAttr>:$label);
   let assemblyFormat = [{
-    $kernel `(` $inputs `)` `into` `(` $results `)` `units` $units (`origins` $origins^)?
+    $kernel `(` $inputs `)` `into` `(` $results `)` `units` $units (`origins` $origins^)? (`held` $held^)?
     (`scratch` $scratch^ `per_thread` $scratch_per_thread)? (`after` `(` $after^ `)`)?
     (`label` $label^)? attr-dict
   }];

@@ -155,10 +155,13 @@ private:
     return success();
   }
 
-  /// Whether a call computes the units that follow on those of the call before.
+  /// Whether a call goes on where the call before has ended: with the units that follow, or with its results.
   bool isNextPart(nn::CallOp call) {
-    return lastCall_ && call.getUnits() && lastCall_.getUnits() && call.getCallee() == lastCall_.getCallee() &&
-           (*call.getUnits())[0] == (*lastCall_.getUnits())[1];
+    if (!lastCall_ || call.getCallee() != lastCall_.getCallee() || call.getInto().empty())
+      return false;
+    if (call.getUnits() && lastCall_.getUnits())
+      return (*call.getUnits())[0] == (*lastCall_.getUnits())[1];
+    return call.getInto().front().getDefiningOp() == lastCall_;
   }
 
   LogicalResult visitLookup(zero::LookupOp lookup) {

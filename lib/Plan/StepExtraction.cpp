@@ -80,6 +80,7 @@ private:
         addWorking(moment, source);
     }
     for (Value target : call.getInto()) {
+      // Before states are cut, destinations are states alone.
       auto use = sourceOf(target).getDefiningOp<zero::UseOp>();
       uint32_t state = index_[lookup(use, use.getStateAttr())];
       states.insert(state);

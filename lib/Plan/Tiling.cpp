@@ -8,13 +8,10 @@ using namespace spillway;
 using namespace spillway::plan;
 using zero::StateOp;
 
-/// The layout of what operand `i` of a call, an input or a destination, is a tile of; null where it can be none.
-static nn::PanelsAttr tiledLayout(nn::CallOp call, nn::KernelOp kernel, unsigned i) {
+/// What of operand `i` of a call, an input or a destination, its kernel says.
+static Attribute attrOf(nn::CallOp call, nn::KernelOp kernel, unsigned i, StringRef name) {
   unsigned inputs = call.getInputs().size();
-  auto attr = [&](StringRef name) {
-    return i < inputs ? kernel.getArgAttr(i, name) : kernel.getResultAttr(i - inputs, name);
-  };
-  return attr(nn::tiledAttrName) ? dyn_cast_or_null<nn::PanelsAttr>(attr(nn::layoutAttrName)) : nn::PanelsAttr();
+  return i < inputs ? kernel.getArgAttr(i, name) : kernel.getResultAttr(i - inputs, name);
 }
 
 Tileability::Tileability(ModuleOp module) {
@@ -32,9 +29,12 @@ Tileability::Tileability(ModuleOp module) {
     for (OpOperand &operand : use->getUses()) {
       auto call = dyn_cast<nn::CallOp>(operand.getOwner());
       nn::KernelOp kernel = call ? call.getKernel(symbols_) : nn::KernelOp();
-      nn::PanelsAttr layout = kernel ? tiledLayout(call, kernel, operand.getOperandNumber()) : nn::PanelsAttr();
-      tileable_[state] &= layout && layout == state.getLayoutAttr() &&
-                          static_cast<int64_t>(kernel.getUnits()) == state.getUnitCount();
+      unsigned i = operand.getOperandNumber();
+      bool byUnits = kernel && attrOf(call, kernel, i, nn::tiledAttrName) &&
+                     static_cast<int64_t>(kernel.getUnits()) == state.getUnitCount();
+      bool byDepth = kernel && attrOf(call, kernel, i, nn::depthTiledAttrName);
+      tileable_[state] &= (byUnits || byDepth) &&
+                          attrOf(call, kernel, i, nn::layoutAttrName) == state.getLayoutAttr();
     }
   });
   restrictUpdates(module);
@@ -84,6 +84,14 @@ FailureOr<StateOp> Tileability::tiledState(nn::CallOp call) {
       first = state;
   }
   return first;
+}
+
+bool Tileability::isCutInDepth(nn::CallOp call) {
+  nn::KernelOp kernel = call.getKernel(symbols_);
+  for (auto [i, operand] : llvm::enumerate(call.getInputs()))
+    if (kernel.getArgAttr(i, nn::depthTiledAttrName) && tiledOperand(operand))
+      return true;
+  return false;
 }
 
 StateOp Tileability::groupOf(StateOp state) {

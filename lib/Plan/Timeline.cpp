@@ -63,7 +63,7 @@ double Timeline::write(const StepMoment &moment, double ready) {
 
 void Timeline::end(double ended, double freed) {
   ends_.push_back(ended);
-  freed_.push_back(freed);
+  freed_.push_back(freed_.empty() ? freed : std::max(freed, freed_.back()));
 }
 
 void Timeline::runLookup(const StepMoment &moment) {

@@ -65,7 +65,7 @@ private:
   Prefetcher prefetcher_;
 
   /// When each look-up and each part of a call has ended, and when the staging that it took is free:
-  /// what it has rewritten has gone home.
+  /// what it, and those before it, have rewritten has gone home.
   std::vector<double> ends_, freed_;
   /// When each staged piece has gone up from the host.
   std::vector<double> moveEnds_;

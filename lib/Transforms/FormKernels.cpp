@@ -3,6 +3,7 @@
 #include "dialects/Zero/Zero.h"
 #include "spillway/Conversion/NNToVector/ConvPlan.h"
 #include "spillway/Conversion/NNToVector/Epilogue.h"
+#include "spillway/Conversion/NNToVector/GemmPlan.h"
 #include "spillway/Conversion/NNToVector/KernelSpace.h"
 #include "spillway/Plan/Activations.h"
 
@@ -386,7 +387,7 @@ private:
                         }));
 
     for (auto [i, input] : llvm::enumerate(inputs))
-      markWeight(kernel, i, input);
+      markWeight(kernel, i, input, group);
     zero::UpdateOp update = group.update();
     if (update)
       for (auto [i, name] : llvm::enumerate(update.getStates()))
@@ -427,7 +428,7 @@ private:
 
   /// Layout of an argument that is a whole state, and whether its tiles can stand
   /// for it.
-  void markWeight(nn::KernelOp kernel, int64_t index, Value input) {
+  void markWeight(nn::KernelOp kernel, int64_t index, Value input, const Group &group) {
     auto use = input.getDefiningOp<zero::UseOp>();
     if (!use)
       return;
@@ -442,6 +443,8 @@ private:
     auto conv = dyn_cast<nn::ConvOp>(*argument.user_begin());
     bool isRhs = matmul && matmul.getRhs() == argument &&
                  layout.getDim() == (matmul.getTransposeRhs() ? 0 : 1);
+    if (matmul && matmul.getRhs() == argument && !group.update() && kernels::takesDepthTiles(kernel, matmul))
+      kernel.setArgAttr(index, nn::depthTiledAttrName, UnitAttr::get(module.getContext()));
     bool isFilter = conv && conv.getFilter() == argument && kernels::tilesFilter(conv);
     if (isRhs || isFilter)
       kernel.setArgAttr(index, nn::tiledAttrName, UnitAttr::get(module.getContext()));

@@ -13,6 +13,10 @@ struct KernelArgument {
   /// where the whole operand is there; the first unit of the tile where only a
   /// tile of a panel-packed weight is.
   int64_t origin;
+  /// How many units the tile has; at least those of the whole operand where that is there.
+  int64_t units = wholeOperand;
+
+  static constexpr int64_t wholeOperand = int64_t(1) << 40;
 };
 
 /// Why a kernel could not compute what its inputs ask for. Kernels store the

@@ -29,7 +29,8 @@ CommandList::CommandList(std::span<const Command> commands, const ArenaAddresses
       lookupRooms_[index] = makeRoom(*lookup);
     if (auto *launch = std::get_if<LaunchOperation>(&commands[index].operation))
       for (const LaunchOperation::Argument &argument : launch->arguments)
-        arguments_.push_back({addressOf(arenas, argument.slice), argument.origin});
+        arguments_.push_back({addressOf(arenas, argument.slice), argument.origin,
+                              argument.units ? argument.units : KernelArgument::wholeOperand});
   }
   firstArgument_.push_back(static_cast<uint32_t>(arguments_.size()));
 }

@@ -298,13 +298,15 @@ private:
     if (encoded.arguments()) {
       launch.arguments.reserve(encoded.arguments()->size());
       for (const table::Argument *entry : *encoded.arguments()) {
-        LaunchOperation::Argument argument{{}, entry->origin()};
+        LaunchOperation::Argument argument{{}, entry->origin(), entry->units()};
         std::string what = fmt::format("argument {}", launch.arguments.size());
         SPILLWAY_RETURN_IF_ERROR(parseSlice(&entry->slice(), what, argument.slice));
         if (argument.slice.offset % argumentAlignment != 0)
           return machineError("{} is not aligned to {} bytes", what, argumentAlignment);
         if (argument.origin < 0 || argument.origin > maxUnits)
           return machineError("{} starts at unit {}", what, argument.origin);
+        if (argument.units < 0 || argument.units > maxUnits)
+          return machineError("{} has {} units", what, argument.units);
         launch.arguments.push_back(argument);
       }
     }

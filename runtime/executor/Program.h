@@ -68,6 +68,8 @@ struct LaunchOperation {
   struct Argument {
     Slice slice;
     int64_t origin = 0;
+    /// Of a tile; 0 where it is whole.
+    int64_t units = 0;
   };
   uint32_t kernel = 0;
   std::vector<Argument> arguments;

@@ -145,7 +145,7 @@ func.func @shared(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
   return %1, %2 : tensor<4x8xf32>, tensor<8x8xf32>
 }
 // CHECK: nn.kernel @nn_gemm({{.*}}, %arg1: tensor<8x8xf32> {nn.layout = #nn.panels<1>, nn.tiled})
-// CHECK: nn.kernel @nn_gemm_{{[0-9]+}}({{.*}}, %arg1: tensor<8x8xf32> {nn.layout = #nn.panels<1>})
+// CHECK: nn.kernel @nn_gemm_{{[0-9]+}}({{.*}}, %arg1: tensor<8x8xf32> {nn.depth_tiled, nn.layout = #nn.panels<1>})
 // CHECK: nn.kernel @nn_map({{.*}}%arg0: tensor<8x8xf32> {nn.layout = #nn.panels<1>})
 
 // -----

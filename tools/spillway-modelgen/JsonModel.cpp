@@ -1,7 +1,7 @@
 #include "tools/spillway-modelgen/JsonModel.h"
 
 #include "tools/spillway-modelgen/JsonTensor.h"
-#include "tools/spillway-modelgen/OutputFile.h"
+#include "runtime/base/OutputFile.h"
 
 #include <fstream>
 

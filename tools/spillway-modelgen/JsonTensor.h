@@ -1,7 +1,7 @@
 // Tensors and types of the JSON description.
 #pragma once
 
-#include "tools/spillway-modelgen/WireWriter.h"
+#include "runtime/io/WireWriter.h"
 
 #include <nlohmann/json.hpp>
 

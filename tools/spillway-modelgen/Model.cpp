@@ -1,6 +1,6 @@
 #include "tools/spillway-modelgen/Model.h"
 
-#include "tools/spillway-modelgen/OutputFile.h"
+#include "runtime/base/OutputFile.h"
 
 #include <algorithm>
 

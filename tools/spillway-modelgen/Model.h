@@ -3,7 +3,7 @@
 
 #include "runtime/base/Status.h"
 #include "tools/spillway-modelgen/Weight.h"
-#include "tools/spillway-modelgen/WireWriter.h"
+#include "runtime/io/WireWriter.h"
 
 #include <filesystem>
 #include <optional>

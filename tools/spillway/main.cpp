@@ -54,6 +54,7 @@ int runHere(int argc, char **argv) {
   Status status;
   addRunCommand(app, status);
   addInspectCommand(app, status);
+  addExportCommand(app, status);
   addCalibrateCommand(app, status);
   try {
     app.parse(argc, argv);
@@ -77,7 +78,7 @@ int main(int argc, char **argv) {
   // A file beyond the limit of its size is an error of the write.
   std::signal(SIGXFSZ, SIG_IGN);
   std::string_view first = argc > 1 ? argv[1] : "";
-  const std::vector<std::string> here = {"run", "inspect", "calibrate"};
+  const std::vector<std::string> here = {"run", "export", "inspect", "calibrate"};
   const std::vector<std::string> compiler = {"compile", "replan", "verify"};
   if (first.empty() || first.starts_with("-") || std::ranges::find(here, first) != here.end())
     return runHere(argc, argv);

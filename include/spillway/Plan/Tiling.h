@@ -17,13 +17,15 @@ public:
   explicit Tileability(mlir::ModuleOp module);
 
   /// Every use of its value is an argument or destination that a kernel marks tiled and whose
-  /// panels are the kernel's units. (Look-ups do not count.)
+  /// panels are the kernel's units, or one whose panels are its depth. (Look-ups do not count.)
   bool isTileable(zero::StateOp state) const { return tileable_.lookup(state); }
   /// The state whose tiles may stand for an operand of a call; null where none.
   zero::StateOp tiledOperand(mlir::Value operand);
   /// The first tiled state of a call, null where none; diagnoses others of the
   /// call that are cut otherwise.
   mlir::FailureOr<zero::StateOp> tiledState(nn::CallOp call);
+  /// Whether the tiles of a call's states are of its depth: all of them compute into the same results.
+  bool isCutInDepth(nn::CallOp call);
   /// Stands for all states that one call takes by tiles together with this one,
   /// directly or over others: they must be cut alike.
   zero::StateOp groupOf(zero::StateOp state);

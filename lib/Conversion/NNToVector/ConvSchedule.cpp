@@ -238,12 +238,12 @@ void PackedConvEmitter::packFilter(Value first, int64_t filters, Value depth) {
     return toAccumulator(b, emitter.emit(conv.getFilter(), index));
   };
   if (plan.storedInPanels && shape().fillsPanels())
-    return forDepth(kernel, depth, plan.blockDepth, shape().depth(), 1, [&](Value k, int64_t) {
+    return forDepth(kernel, depth, plan.blockDepth, shape().depth(), /*limit=*/Value(), 1, [&](Value k, int64_t) {
       ElementEmitter emitter(kernel, panelWidth, filters);
       vector::StoreOp::create(b, pull(emitter, LaneIndex(first, 1), LaneIndex(k)), packedFilter,
                               at(k, 0));
     });
-  forDepth(kernel, depth, plan.blockDepth, shape().depth(), transposeSize,
+  forDepth(kernel, depth, plan.blockDepth, shape().depth(), /*limit=*/Value(), transposeSize,
            [&](Value k, int64_t active) {
              ElementEmitter emitter(kernel, transposeSize, active);
              for (int64_t row = 0; row < filters; row += transposeSize) {

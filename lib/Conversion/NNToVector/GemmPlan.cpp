@@ -40,6 +40,23 @@ std::optional<unsigned> kernels::columnPanels(nn::MatmulOp matmul) {
   return cast<BlockArgument>(matmul.getRhs()).getArgNumber();
 }
 
+std::optional<unsigned> kernels::depthTiled(nn::MatmulOp matmul) {
+  auto argument = dyn_cast<BlockArgument>(matmul.getRhs());
+  auto kernel = matmul->getParentOfType<nn::KernelOp>();
+  if (!argument || !kernel.getArgAttr(argument.getArgNumber(), nn::depthTiledAttrName))
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+bool kernels::takesDepthTiles(nn::KernelOp kernel, nn::MatmulOp matmul) {
+  auto result = cast<RankedTensorType>(kernel.getResultTypes().front());
+  return rhsPanels(matmul) && !columnPanels(matmul) && matmul.getRhs().hasOneUse() &&
+         matmul.getRhs().getType().getRank() == 2 &&
+         result.getElementType() == accumulatorType(matmul.getLhs().getType().getElementType()) &&
+         result.getNumElements() == matmul.getType().getNumElements() &&
+         !kernel.getResultAttr(0, nn::layoutAttrName);
+}
+
 GemmShape::GemmShape(nn::MatmulOp matmul)
     : rows(matmul.getM()), columns(matmul.getN()), depth(matmul.getK()), batches(matmul.getBatch()),
       batchedRhs(matmul.getRhs().getType().getRank() > 2) {

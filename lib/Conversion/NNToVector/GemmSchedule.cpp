@@ -1,8 +1,9 @@
 // One matrix product with its epilogue. Units are panels of result columns.
 //
 // An element's chain of fused multiply-adds runs over depth in ascending order in one
-// lane of one accumulator; between blocks of depth the accumulator rests in scratch.
-// So the cuts of GemmPlan, and the units of a call, change no bit.
+// lane of one accumulator; between blocks of depth the accumulator rests in scratch, and
+// between calls that each have a tile of the right operand's depth in the result.
+// So the cuts of GemmPlan, the units of a call and tiles change no bit.
 
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/GemmPlan.h"
@@ -49,6 +50,13 @@ private:
   /// Sets the accumulators of a panel in a group to zero.
   void clear(Range panels, Value panel);
   Value firstAccumulator(Range panels, Value panel);
+  /// Calls `body` for each row of a panel's accumulators; `at` is where it lies.
+  void forAccumulators(Value batch, Range tiles, Range panels, Value panel,
+                       llvm::function_ref<void(Value row, Value column, int64_t columns, Value at)> body);
+  /// What the call before has left in the result, as accumulators; and the other way.
+  void loadPartial(Value batch, Range tiles, Range panels, Value panel);
+  void storePartial(Value batch, Range tiles, Range panels, Value panel);
+  LaneIndex partialAddress(IndexMath &math, Value batch, Value row, Value column);
   void emitEpilogue(Value batch, Range tiles, Range panels, Value panel);
   void emitEpilogueRow(Value batch, Value row, Value column, int64_t columns, Value accumulator);
 
@@ -74,7 +82,7 @@ private:
   /// Calls `body` for the indices of depth in the block from `depth` in steps of `step`; `active`
   /// of them lie inside the operand.
   void forDepth(Value depth, int64_t step, llvm::function_ref<void(Value k, int64_t active)> body) {
-    kernels::forDepth(kernel, depth, plan.blockDepth, shape().depth, step, body);
+    kernels::forDepth(kernel, depth, plan.blockDepth, shape().depth, depthTo, step, body);
   }
   ElementIndex batchIndex(IndexMath &math, Value batch, RankedTensorType type);
   void store(Value vector, Value memref, Value at) {
@@ -89,6 +97,8 @@ private:
   /// The right operand's argument where it is stored in panels of columns, and the first one there.
   std::optional<unsigned> panels;
   Value firstPanel;
+  /// The depth that the tile of the right operand has, where tiles of it may stand for it; else null.
+  Value depthFrom, depthTo;
   Value packedLhs, packedRhs, accumulators;
 };
 
@@ -105,6 +115,13 @@ void GemmEmitter::emit() {
   if (panels) {
     firstPanel = kernel.origin(*panels);
     kernel.setFirstPanel(*panels, firstPanel);
+  }
+  if (std::optional<unsigned> tiled = depthTiled(matmul)) {
+    depthFrom = mul(kernel.origin(*tiled), panelWidth);
+    kernel.setFacts(depthFrom, {panelWidth, shape().depth});
+    Value end = mul(add(kernel.origin(*tiled), kernel.heldUnits(*tiled)), panelWidth);
+    depthTo = min(end, constant(shape().depth));
+    kernel.setFacts(depthTo, {1, shape().depth + 1});
   }
 
   if (!shape().batchedRhs) {
@@ -144,17 +161,28 @@ void GemmEmitter::emitGroup(Value batch, Range tiles, Range panels) {
       clear(panels, panel);
       emitEpilogue(batch, tiles, panels, panel);
     });
-  int64_t lastDepth = (shape().depth - 1) / plan.blockDepth * plan.blockDepth;
+  auto compare = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) -> Value {
+    return arith::CmpIOp::create(b, predicate, lhs, rhs);
+  };
+  auto both = [&](Value lhs, Value rhs) -> Value { return arith::AndIOp::create(b, lhs, rhs); };
   forDepthBlocks([&](Value depth) {
     if (!plan.packsLhsOnce)
       packLhs(batch, tiles, depth);
-    auto atDepth = [&](int64_t k, auto body) {
-      kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, depth, constant(k)), body);
-    };
+    Value whole = constant(shape().depth), end = add(depth, plan.blockDepth);
     forPanels([&](Value panel) {
-      atDepth(0, [&] { clear(panels, panel); });
+      kernel.when(compare(arith::CmpIPredicate::eq, depth, constant(0)), [&] { clear(panels, panel); });
+      if (depthFrom)
+        kernel.when(both(compare(arith::CmpIPredicate::eq, depth, depthFrom),
+                         compare(arith::CmpIPredicate::ne, depth, constant(0))),
+                    [&] { loadPartial(batch, tiles, panels, panel); });
       multiplyPanel(batch, tiles, panels, panel, depth);
-      atDepth(lastDepth, [&] { emitEpilogue(batch, tiles, panels, panel); });
+      Value isLast = compare(arith::CmpIPredicate::sge, end, depthTo ? depthTo : whole);
+      if (!depthTo)
+        return kernel.when(isLast, [&] { emitEpilogue(batch, tiles, panels, panel); });
+      kernel.when(both(isLast, compare(arith::CmpIPredicate::eq, depthTo, whole)),
+                  [&] { emitEpilogue(batch, tiles, panels, panel); });
+      kernel.when(both(isLast, compare(arith::CmpIPredicate::ne, depthTo, whole)),
+                  [&] { storePartial(batch, tiles, panels, panel); });
     });
   });
 }
@@ -171,19 +199,22 @@ Value GemmEmitter::firstAccumulator(Range range, Value panel) {
 }
 
 void GemmEmitter::forDepthBlocks(function_ref<void(Value depth)> body) {
-  if (shape().depth > 0)
+  if (depthFrom)
+    kernel.loop(depthFrom, depthTo, plan.blockDepth, body);
+  else if (shape().depth > 0)
     kernel.loop(0, shape().depth, plan.blockDepth, body);
 }
 
 Value GemmEmitter::packedBlock(Value depth) {
-  return plan.packsLhsOnce ? mul(depth, plan.tilesPerBlock * plan.tiles.packedStride())
-                           : constant(0);
+  if (!plan.packsLhsOnce)
+    return constant(0);
+  return mul(depthFrom ? sub(depth, depthFrom) : depth, plan.tilesPerBlock * plan.tiles.packedStride());
 }
 
 Value GemmEmitter::blockDepth(Value depth) {
-  if (plan.blockDepth == shape().depth)
+  if (!depthTo && plan.blockDepth == shape().depth)
     return constant(shape().depth);
-  return min(constant(plan.blockDepth), sub(constant(shape().depth), depth));
+  return min(constant(plan.blockDepth), sub(depthTo ? depthTo : constant(shape().depth), depth));
 }
 
 ElementIndex GemmEmitter::batchIndex(IndexMath &math, Value batch, RankedTensorType type) {
@@ -348,16 +379,43 @@ void GemmEmitter::continueTile(int64_t rows, Value lhs, Value at, Value depth, R
     store(carried[row], accumulators, accumulatorAt(row));
 }
 
-void GemmEmitter::emitEpilogue(Value batch, Range tiles, Range range, Value panel) {
+void GemmEmitter::forAccumulators(Value batch, Range tiles, Range range, Value panel,
+                                  function_ref<void(Value, Value, int64_t, Value)> body) {
   Value from = firstRow(tiles.from), to = firstRow(tiles.to);
   kernel.setFacts(to, {1, shape().rows});
   Value first = firstAccumulator(range, panel);
   forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
     kernel.loop(from, to, 1, [&](Value row) {
-      Value at = add(first, mul(sub(row, from), panelWidth));
-      Value accumulator = vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, at);
-      emitEpilogueRow(batch, row, column, columns, accumulator);
+      body(row, column, columns, add(first, mul(sub(row, from), panelWidth)));
     });
+  });
+}
+
+LaneIndex GemmEmitter::partialAddress(IndexMath &math, Value batch, Value row, Value column) {
+  LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));
+  return math.add(math.multiply(position, shape().columns), LaneIndex(column, 1));
+}
+
+void GemmEmitter::loadPartial(Value batch, Range tiles, Range range, Value panel) {
+  forAccumulators(batch, tiles, range, panel, [&](Value row, Value column, int64_t columns, Value at) {
+    ElementEmitter emitter(kernel, panelWidth, columns);
+    LaneIndex address = partialAddress(emitter.indices(), batch, row, column);
+    store(emitter.spread(emitter.load(kernel.result(0), address, plan.accumulator)), accumulators, at);
+  });
+}
+
+void GemmEmitter::storePartial(Value batch, Range tiles, Range range, Value panel) {
+  forAccumulators(batch, tiles, range, panel, [&](Value row, Value column, int64_t columns, Value at) {
+    ElementEmitter emitter(kernel, panelWidth, columns);
+    Value accumulator = vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, at);
+    emitter.store(accumulator, kernel.result(0), partialAddress(emitter.indices(), batch, row, column));
+  });
+}
+
+void GemmEmitter::emitEpilogue(Value batch, Range tiles, Range range, Value panel) {
+  forAccumulators(batch, tiles, range, panel, [&](Value row, Value column, int64_t columns, Value at) {
+    Value accumulator = vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, at);
+    emitEpilogueRow(batch, row, column, columns, accumulator);
   });
 }
 

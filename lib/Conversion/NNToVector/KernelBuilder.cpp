@@ -55,8 +55,8 @@ KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBui
     addOperand(type, kernel.getResultAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName));
   unsigned arguments = kernel.getNumArguments();
   for (unsigned i = 0; i < memrefs_.size(); ++i)
-    if (i < arguments ? kernel.getArgAttr(i, nn::tiledAttrName)
-                      : kernel.getResultAttr(i - arguments, nn::tiledAttrName))
+    if (i < arguments ? kernel.getArgAttr(i, nn::tiledAttrName) || kernel.getArgAttr(i, nn::depthTiledAttrName)
+                      : static_cast<bool>(kernel.getResultAttr(i - arguments, nn::tiledAttrName)))
       setFirstPanel(i, origin(i));
 }
 
@@ -74,19 +74,23 @@ Value KernelBuilder::memrefAt(Value pointer, MemRefType type) {
       .getResult(0);
 }
 
+Value KernelBuilder::argumentField(unsigned i, int64_t byteOffset) {
+  OpBuilder::InsertionGuard guard(builder_);
+  builder_.setInsertionPointToStart(&function_.getBody().front());
+  Value stored =
+      LLVM::LoadOp::create(builder_, builder_.getI64Type(),
+                           address(function_.getArgument(0), i * sizeof(KernelArgument) + byteOffset));
+  return arith::IndexCastOp::create(builder_, builder_.getIndexType(), stored);
+}
+
 Value KernelBuilder::origin(unsigned i) {
   Value &origin = origins_[i];
-  if (!origin) {
-    OpBuilder::InsertionGuard guard(builder_);
-    builder_.setInsertionPointToStart(&function_.getBody().front());
-    Value stored = LLVM::LoadOp::create(
-        builder_, builder_.getI64Type(),
-        address(function_.getArgument(0),
-                i * sizeof(KernelArgument) + offsetof(KernelArgument, origin)));
-    origin = arith::IndexCastOp::create(builder_, builder_.getIndexType(), stored);
-  }
+  if (!origin)
+    origin = argumentField(i, offsetof(KernelArgument, origin));
   return origin;
 }
+
+Value KernelBuilder::heldUnits(unsigned i) { return argumentField(i, offsetof(KernelArgument, units)); }
 
 Value KernelBuilder::scratch(int64_t byteOffset, MemRefType type) {
   Value offset = LLVM::ConstantOp::create(builder_, builder_.getI64Type(), byteOffset);

@@ -121,11 +121,13 @@ void kernels::multiplyTile(KernelBuilder &kernel, MutableArrayRef<Value> accumul
   loop(whole, depth, 1);
 }
 
-void kernels::forDepth(KernelBuilder &kernel, Value from, int64_t block, int64_t depth,
+void kernels::forDepth(KernelBuilder &kernel, Value from, int64_t block, int64_t depth, Value limit,
                        int64_t step, function_ref<void(Value, int64_t)> body) {
   ImplicitLocOpBuilder &b = kernel.builder();
   int64_t whole = depth / step * step, rest = depth - whole;
   Value end = arith::AddIOp::create(b, from, kernel.constantIndex(block));
+  if (limit)
+    end = arith::MinSIOp::create(b, end, limit);
   Value to = arith::MinSIOp::create(b, end, kernel.constantIndex(whole));
   kernel.setFacts(to, {step, whole});
   if (whole > 0)
@@ -133,7 +135,7 @@ void kernels::forDepth(KernelBuilder &kernel, Value from, int64_t block, int64_t
   if (rest == 0)
     return;
   auto tail = [&] { body(kernel.constantIndex(whole), rest); };
-  if (block == depth)
+  if (block == depth && !limit)
     return tail();
   kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, kernel.constantIndex(whole)),
               tail);

@@ -140,9 +140,10 @@ private:
     if (failed(kernel))
       return failure();
     std::vector<table::Argument> arguments;
-    ArrayRef<int64_t> origins = launch.getOrigins();
+    ArrayRef<int64_t> origins = launch.getOrigins(), held = launch.getHeld();
     for (Value operand : llvm::concat<const Value>(llvm::to_vector(launch.getInputs()), llvm::to_vector(launch.getResults())))
-      arguments.emplace_back(slice(operand), origins.empty() ? 0 : origins[arguments.size()]);
+      arguments.emplace_back(slice(operand), origins.empty() ? 0 : origins[arguments.size()],
+                             held.empty() ? 0 : held[arguments.size()]);
     auto argumentsOffset = builder_.CreateVectorOfStructs(arguments);
     table::Slice scratch = launch.getScratch() ? slice(launch.getScratch()) : table::Slice();
     return Operation{table::Operation::Launch,

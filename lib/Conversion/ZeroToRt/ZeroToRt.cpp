@@ -38,6 +38,8 @@ public:
     uint64_t offset;
     /// The call whose slot was overtaken last; null where none was.
     Operation *after;
+    /// The calls whose slots are overtaken that no earlier slot has, in order.
+    SmallVector<Operation *, 1> overtaken;
   };
 
   void announce(Operation *call, uint64_t bytes) {
@@ -51,10 +53,13 @@ public:
       if (!slot)
         return handle->emitOpError("takes more bytes than the staging of its tier");
       users_.push_back(call);
-      it->second = {base_ + slot->offset, slot->after < 0 ? nullptr : users_[slot->after]};
+      it->second = {base_ + slot->offset, slot->after < 0 ? nullptr : users_[slot->after], {}};
+      for (; overtaken_ <= slot->after; ++overtaken_)
+        it->second.overtaken.push_back(users_[overtaken_]);
     }
     Spot spot = it->second;
     it->second.offset += plan::StagingRing::slotBytes(bytes);
+    it->second.overtaken.clear();
     return spot;
   }
 
@@ -62,6 +67,7 @@ private:
   uint64_t base_;
   plan::StagingRing ring_;
   std::vector<Operation *> users_;
+  int64_t overtaken_ = 0;
   DenseMap<Operation *, uint64_t> pending_;
   DenseMap<Operation *, Spot> slots_;
 };
@@ -390,9 +396,10 @@ private:
       if (end == ends.end())
         return handle->emitOpError("comes before what lies in its place has been released");
       stagingFree_.push_back(end->second);
-      if (&target == &compute())
-        llvm::append_range(stagingFree_, writeEnds_.lookup(spot->after));
     }
+    // Later reads start after this one, so that they need not wait for the same writes.
+    for (Operation *call : spot->overtaken)
+      llvm::append_range(stagingFree_, writeEnds_.lookup(call));
     return buffer(label, target.arena.getTier(), spot->offset, bytes,
                   isGatheredIn(handle->getResult(0)) ? bytes : 0);
   }
@@ -469,28 +476,31 @@ private:
   LogicalResult convertCall(nn::CallOp call) {
     nn::KernelOp kernel = call.getKernel(symbols_);
     SmallVector<Value> inputs, results, after(pendingLookups_);
-    SmallVector<int64_t> origins;
+    SmallVector<int64_t> origins, held;
     pendingLookups_.clear();
-    for (Value operand : call.getInputs()) {
+    for (auto [i, operand] : llvm::enumerate(call.getInputs())) {
       Place place = placeOf(operand);
       inputs.push_back(place.buffer);
       if (place.ready && !llvm::is_contained(after, place.ready))
         after.push_back(place.ready);
-      origins.push_back(originOf(operand));
+      origins.push_back(tileUnitsOf(operand).first);
+      held.push_back(kernel.getArgAttr(i, nn::depthTiledAttrName) ? tileUnitsOf(operand).second : 0);
     }
     for (auto [i, result] : llvm::enumerate(call.getResults())) {
       Value target = call.getInto().empty() ? result : call.getInto()[i];
       results.push_back(placeOf(target).buffer);
-      origins.push_back(originOf(target));
+      origins.push_back(tileUnitsOf(target).first);
+      held.push_back(0);
     }
     auto units = call.getUnits() ? SmallVector<int64_t>(*call.getUnits())
                                  : SmallVector<int64_t>{0, static_cast<int64_t>(kernel.getUnits())};
-    if (llvm::all_of(origins, [](int64_t origin) { return origin == 0; }))
-      origins.clear();
+    for (SmallVector<int64_t> *entries : {&origins, &held})
+      if (llvm::all_of(*entries, [](int64_t entry) { return entry == 0; }))
+        entries->clear();
     auto scratchIndex = activations_.scratchOf(call);
     Value scratch = scratchIndex ? temporary("scratch", *scratchIndex) : Value();
     lastCompute_ = rt::LaunchOp::create(builder_, call.getLoc(), eventType_, call.getCallee(), inputs, results,
-                                        units, origins, scratch,
+                                        units, origins, held, scratch,
                                         scratch ? plan::scratchPerThread(kernel) : 0, after,
                                         label(call));
     callEnds_[call] = lastCompute_;
@@ -530,11 +540,14 @@ private:
     }
   }
 
-  /// The first unit of the state that a kernel's operand holds.
-  int64_t originOf(Value operand) {
+  /// The first unit of the state that a kernel's operand holds, and how many; zeros where it is whole.
+  std::pair<int64_t, int64_t> tileUnitsOf(Value operand) {
     auto view = plan::sourceOf(operand).getDefiningOp<zero::ViewOp>();
     zero::FetchOp fetch = view ? zero::fetchOf(view.getHandle()) : zero::FetchOp();
-    return fetch && fetch.getTile() ? stateOf(fetch).getTileUnits(*fetch.getTile()).first : 0;
+    if (!fetch || !fetch.getTile())
+      return {0, 0};
+    auto [begin, end] = stateOf(fetch).getTileUnits(*fetch.getTile());
+    return {begin, end - begin};
   }
 
   StringAttr label(Operation *op) {

@@ -60,6 +60,7 @@ private:
     OpBuilder builder(call);
     // A call over states updates them tile by tile; others fill one result in turn.
     auto update = updateOf(call);
+    bool inDepth = tileability.isCutInDepth(call);
     SmallVector<Value> results;
     if (!update)
       for (Type type : call.getResultTypes()) {
@@ -85,7 +86,7 @@ private:
       auto [begin, end] = leader->getTileUnits(tile);
       auto part = nn::CallOp::create(builder, call.getLoc(), ValueRange(results).getTypes(),
                                      call.getCallee(), inputs, results,
-                                     builder.getDenseI64ArrayAttr({begin, end}));
+                                     inDepth ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr({begin, end}));
       results.assign(part.getResults().begin(), part.getResults().end());
       if (update)
         UpdateOp::create(builder, update.getLoc(), update.getStates(), index, results);

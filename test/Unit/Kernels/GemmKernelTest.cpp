@@ -17,8 +17,8 @@ struct Product {
   int64_t m, k, n;
   std::string type = "f32", resultType = type;
   bool transposeLhs = false, transposeRhs = false, packed = false, batchedRhs = false;
-  /// Packed for another user: in panels of depth, which are no tiles of this product.
-  bool depthPanels = false;
+  /// Packed for another user: in panels of depth, tiles of which this product takes in turn where `depthTiled`.
+  bool depthPanels = false, depthTiled = false;
   /// max(product + bias, 0) + residual.
   bool epilogue = false;
 
@@ -44,7 +44,8 @@ struct Product {
     std::string bias = fmt::format("tensor<{}x{}>", n, resultType);
     std::string layout =
         !packed       ? ""
-        : depthPanels ? fmt::format(" {{nn.layout = #nn.panels<{}>}}", transposeRhs ? 1 : 0)
+        : depthPanels ? fmt::format(" {{nn.layout = #nn.panels<{}>{}}}", transposeRhs ? 1 : 0,
+                                    depthTiled ? ", nn.depth_tiled" : "")
                       : fmt::format(" {{nn.layout = #nn.panels<{}>, nn.tiled}}", transposeRhs ? 0 : 1);
     std::string text =
         fmt::format("nn.kernel @{}(%x: {}, %w: {}{}, %b: {}, %r: {}) -> {} attributes {{schedule = "
@@ -218,6 +219,50 @@ TEST(GemmKernel, PanelsOfTheOtherDimension) {
                             .packed = true,
                             .depthPanels = true});
   check(products);
+}
+
+/// Calls that each have some panels of depth, in turn, give the bits of one that has all.
+TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
+  std::vector<Product> products;
+  for (int64_t k : {1, 15, 16, 17, 63, 300, 530})
+    for (bool epilogue : {false, true})
+      products.push_back({.m = k == 63 ? 140 : 7,
+                          .n = k == 300 ? 16 : 37,
+                          .k = k,
+                          .transposeLhs = k == 17,
+                          .transposeRhs = k != 15,
+                          .packed = true,
+                          .depthPanels = true,
+                          .depthTiled = true,
+                          .epilogue = epilogue});
+  std::string text;
+  for (size_t i = 0; i < products.size(); ++i)
+    text += products[i].text(fmt::format("k{}", i));
+  CompiledKernels kernels(text);
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::mt19937 random(7);
+  for (size_t i = 0; i < products.size(); ++i) {
+    const Product &p = products[i];
+    std::string name = fmt::format("k{}", i);
+    SCOPED_TRACE(p.text(name));
+    Operands operands(p, random);
+    std::vector<std::byte> whole = run(kernels, name, p, operands, kernels.units(name));
+    std::vector<std::byte> lhs = encode(p.type, operands.lhs), bias = encode(p.type, operands.bias),
+                           residual = encode(p.type, operands.residual), rhs = operands.storedRhs(p, 0, 0);
+    int64_t panels = (p.k + panelWidth - 1) / panelWidth, panelBytes = static_cast<int64_t>(rhs.size()) / panels;
+    for (int64_t perTile = 1; perTile <= panels; ++perTile) {
+      std::vector<std::byte> result(whole.size(), std::byte(0x5c));
+      for (int64_t first = 0; first < panels; first += perTile) {
+        int64_t count = std::min(perTile, panels - first);
+        std::vector<std::byte> tile(rhs.begin() + first * panelBytes, rhs.begin() + (first + count) * panelBytes);
+        KernelArgument arguments[] = {{lhs.data(), 0}, {tile.data(), first, count}, {bias.data(), 0},
+                                      {residual.data(), 0}, {result.data(), 0}};
+        for (int64_t unit = kernels.units(name); unit-- > 0;)
+          ASSERT_EQ(kernels.call(name, arguments, unit, unit + 1), 0);
+      }
+      ASSERT_TRUE(result == whole) << "tiles of " << perTile << " panels";
+    }
+  }
 }
 
 /// x w + w, w in panels of either dimension.

@@ -75,7 +75,7 @@ private:
   Encoded encodeOperation(const LaunchOperation &launch) {
     std::vector<table::Argument> arguments;
     for (const LaunchOperation::Argument &argument : launch.arguments)
-      arguments.emplace_back(encode(argument.slice), argument.origin);
+      arguments.emplace_back(encode(argument.slice), argument.origin, argument.units);
     table::Slice scratch = encode(launch.scratch);
     return {table::Operation::Launch,
             table::CreateLaunchDirect(builder_, launch.kernel, &arguments, launch.begin, launch.end,

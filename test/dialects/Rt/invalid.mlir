@@ -337,7 +337,7 @@ rt.program @main ranks(1) threads(1) {
   rt.prologue {
   }
   rt.step {
-    // expected-error@+1 {{C2: origins must have one entry per input and result}}
+    // expected-error@+1 {{C2: origins and held must have one entry per input and result}}
     %0 = rt.launch @k(%a) into (%b) units [0, 1] origins [0]
   }
 }

@@ -64,5 +64,10 @@ struct GemmPlan {
 /// The kernel's argument that is the right operand of a matmul, where it is stored in panels
 /// of the result's columns.
 std::optional<unsigned> columnPanels(nn::MatmulOp matmul);
+/// The kernel's argument that is the right operand of a matmul, where tiles of its depth may stand for it.
+std::optional<unsigned> depthTiled(nn::MatmulOp matmul);
+/// Whether they may in a kernel with these results: where the right operand is stored in panels of depth, and the
+/// first result can hold accumulators of each element meanwhile.
+bool takesDepthTiles(nn::KernelOp kernel, nn::MatmulOp matmul);
 
 } // namespace spillway::kernels

@@ -46,8 +46,10 @@ public:
   /// The unit whose part of operand `i` comes first (KernelArgument::origin). Results follow the
   /// arguments.
   mlir::Value origin(unsigned i);
+  /// How many units operand `i` holds from there on (KernelArgument::units); more than there are, where all.
+  mlir::Value heldUnits(unsigned i);
   /// Says that the panels of operand `i` begin with panel `first` (an index; else with the origin of
-  /// one that is `nn.tiled`, and with panel 0 of others). Emitters find elements accordingly.
+  /// one that is `nn.tiled` or `nn.depth_tiled`, and with panel 0 of others). Emitters find elements accordingly.
   void setFirstPanel(unsigned i, mlir::Value first) { firstPanels_[i] = first; }
   mlir::Value firstPanel(unsigned i) const { return firstPanels_.lookup(i); }
 
@@ -85,6 +87,8 @@ public:
   void finish();
 
 private:
+  /// A field of operand `i` as the function's caller gives it, as an index.
+  mlir::Value argumentField(unsigned i, int64_t byteOffset);
   mlir::Value memrefAt(mlir::Value pointer, mlir::MemRefType type);
   mlir::Value address(mlir::Value pointer, int64_t byteOffset);
 

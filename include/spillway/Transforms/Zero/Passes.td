@@ -132,8 +132,8 @@ def ZeroPlanPass : Pass<"zero-plan", "::mlir::ModuleOp"> {
 def ZeroTilePass : Pass<"zero-tile", "::mlir::ModuleOp"> {
   let summary = "Splits uses of states into tiles, and the calls that take them";
   let description = [{
-    A state with `tile(n)` whose every use is an argument that the kernel marks `nn.tiled` is
-    used tile by tile; each tile's call computes its units into the same result. The options
+    A state with `tile(n)` whose every use is an argument that the kernel marks `nn.tiled` or `nn.depth_tiled` is
+    used tile by tile; each tile's call computes its units into the same result, or goes on with all of them. The options
     set `tile` first: `state` for states whose ONNX name matches, `max-bytes` for
     others that are larger. A tile is a whole number of chunks (panels or rows that make up whole blocks of
     4096 bytes), as many for each rank of a partitioned state.

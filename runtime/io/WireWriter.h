@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace spillway::modelgen {
+namespace spillway {
 
 /// Collects the fields of one message. Little-endian hosts only, as the rest of Spillway.
 class WireWriter {
@@ -52,4 +52,4 @@ private:
 
 static_assert(std::endian::native == std::endian::little);
 
-} // namespace spillway::modelgen
+} // namespace spillway

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace spillway::modelgen {
+namespace spillway {
 
 class OutputFile {
 public:
@@ -22,6 +22,8 @@ public:
   uint64_t offset() const { return offset_; }
   /// Nothing may be written any more. A file that is not closed may be incomplete.
   Status close();
+  /// Closes it, durable.
+  Status closeDurably();
 
 private:
   OutputFile(int descriptor, std::filesystem::path path)
@@ -32,4 +34,4 @@ private:
   uint64_t offset_ = 0;
 };
 
-} // namespace spillway::modelgen
+} // namespace spillway

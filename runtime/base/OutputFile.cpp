@@ -1,11 +1,11 @@
-#include "tools/spillway-modelgen/OutputFile.h"
+#include "runtime/base/OutputFile.h"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
 
 using namespace spillway;
-using namespace spillway::modelgen;
+using namespace spillway;
 
 Result<OutputFile> OutputFile::create(const std::filesystem::path &path) {
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -43,6 +43,12 @@ Status OutputFile::skipTo(uint64_t offset) {
   if (::ftruncate(descriptor_, static_cast<off_t>(offset)) != 0)
     return systemError(errno, path_.string());
   return {};
+}
+
+Status OutputFile::closeDurably() {
+  if (::fdatasync(descriptor_) != 0)
+    return systemError(errno, path_.string());
+  return close();
 }
 
 Status OutputFile::close() {
