@@ -51,10 +51,33 @@ static Value widenIndices(RuleBuilder &b, Value indices) {
   return indices.getType() == type ? indices : b.create<arith::ExtSIOp>(type, indices);
 }
 
+/// The cotangent of `data`, of which one element was picked along `dim` for each index of the other dimensions: theirs
+/// where it was picked, zero elsewhere. Elementwise, so that it is never stored where it is not wanted: a loss picks one
+/// of a large vocabulary.
+static Value ofPicked(RuleBuilder &b, Value data, int64_t dim, Value indices, Value cotangent) {
+  SmallVector<int64_t> shape(shapeOf(data)), others(shape), dims = dimensions(0, dim);
+  others.erase(others.begin() + dim);
+  dims.append(dimensions(dim + 1, shape.size()));
+  Value index = b.reshape(widenIndices(b, indices), others);
+  auto constant = [&](int64_t value) {
+    auto type = cast<RankedTensorType>(index.getType());
+    return b.create<arith::ConstantOp>(DenseElementsAttr::get(type, APInt(64, value, /*isSigned=*/true)));
+  };
+  Value isNegative = b.create<arith::CmpIOp>(arith::CmpIPredicate::slt, index, constant(0));
+  index = b.select(isNegative, b.create<arith::AddIOp>(index, constant(shape[dim])), index);
+  Value position = b.create<nn::IotaOp>(RankedTensorType::get(shape, b.integer(64)), dim);
+  Value isPicked = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, position, b.broadcast(index, dims, shape));
+  return b.where(isPicked, b.broadcast(b.reshape(cotangent, others), dims, shape));
+}
+
 static void gatherElements(nn::GatherElementsOp op, Cotangents &c) {
   RuleBuilder b(c, op);
   ArrayRef<int64_t> shape = shapeOf(op);
   int64_t rank = shape.size(), dim = op.getDim();
+  SmallVector<int64_t> picked(shapeOf(op.getData()));
+  picked[dim] = 1;
+  if (shape == ArrayRef(picked))
+    return c.add(op.getData(), ofPicked(b, op.getData(), dim, op.getIndices(), c.of(op)));
   SmallVector<int64_t> column(shape);
   column.push_back(1);
   SmallVector<Value> rest{b.reshape(widenIndices(b, op.getIndices()), column)};
@@ -71,6 +94,11 @@ static Value tuplesOf(RuleBuilder &b, nn::GatherNDOp op) {
 
 static void gatherND(nn::GatherNDOp op, Cotangents &c) {
   RuleBuilder b(c, op);
+  int64_t dim = op.getBatchDims();
+  auto batch = shapeOf(op.getData()).take_front(dim);
+  if (dim + 1 == static_cast<int64_t>(shapeOf(op.getData()).size()) && shapeOf(op.getIndices()).back() == 1 &&
+      op.getType().getNumElements() == ShapedType::getNumElements(batch))
+    return c.add(op.getData(), ofPicked(b, op.getData(), dim, op.getIndices(), c.of(op)));
   c.add(op.getData(), b.scatter(op.getData().getType(), tuplesOf(b, op), c.of(op)));
 }
 

@@ -1,0 +1,370 @@
+#include "runtime/export/ModelExport.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/MappedFile.h"
+#include "runtime/base/OutputFile.h"
+#include "runtime/io/ProtoWire.h"
+#include "runtime/io/WireWriter.h"
+#include "runtime/state/StateReader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <variant>
+
+namespace spillway {
+
+namespace {
+
+// Fields of onnx.proto.
+constexpr uint32_t modelGraph = 7, graphInitializer = 5;
+constexpr uint32_t tensorDims = 1, tensorDataType = 2, tensorName = 8, tensorRawData = 9, tensorExternalData = 13,
+                   tensorDataLocation = 14;
+constexpr uint32_t entryKey = 1, entryValue = 2;
+constexpr int64_t externalLocation = 1;
+/// The fields that hold a tensor's data: of each type, raw, and where they lie.
+constexpr uint32_t dataFields[] = {4, 5, 6, 7, 9, 10, 11, 13, 14};
+/// What one message may have.
+constexpr uint64_t mostMessageBytes = (uint64_t(1) << 31) - 1;
+/// Places in a data file: pages can be mapped.
+constexpr uint64_t dataAlignment = 4096;
+
+using Bytes = std::span<const std::byte>;
+
+std::string_view textOf(Bytes bytes) { return {reinterpret_cast<const char *>(bytes.data()), bytes.size()}; }
+
+/// Bytes of a file beside the model.
+struct FileRange {
+  std::filesystem::path path;
+  uint64_t offset = 0, bytes = 0;
+};
+
+/// What a file is made of, in order.
+using Segment = std::variant<Bytes, std::string, const StateView *, FileRange>;
+
+uint64_t bytesOf(const Segment &segment) {
+  if (auto *state = std::get_if<const StateView *>(&segment))
+    return (*state)->type.logicalBytes();
+  if (auto *range = std::get_if<FileRange>(&segment))
+    return range->bytes;
+  if (auto *bytes = std::get_if<Bytes>(&segment))
+    return bytes->size();
+  return std::get<std::string>(segment).size();
+}
+
+/// The fields of a message, some of them new.
+struct Message {
+  std::vector<Segment> segments;
+  uint64_t bytes = 0;
+
+  void add(Segment segment) {
+    bytes += bytesOf(segment);
+    segments.push_back(std::move(segment));
+  }
+  void add(uint32_t field, Message message) {
+    WireWriter header;
+    header.begin(field, message.bytes);
+    add(header.bytes());
+    for (Segment &segment : message.segments)
+      add(std::move(segment));
+  }
+};
+
+/// One field as it lies in the model.
+struct Field {
+  WireTag tag;
+  /// With its tag.
+  Bytes whole;
+  /// Of a length-delimited one.
+  Bytes content;
+  uint64_t number = 0;
+};
+
+/// Calls `visit(field)` for each; false where the message is damaged, else the first error.
+template <typename Visit> Result<bool> forEachField(Bytes message, Visit visit) {
+  WireCursor cursor(message);
+  while (!cursor.atEnd()) {
+    Bytes start = cursor.rest();
+    Field field;
+    std::optional<WireTag> tag = cursor.tag();
+    if (!tag)
+      return false;
+    field.tag = *tag;
+    if (tag->type == WireType::bytes) {
+      std::optional<Bytes> content = cursor.bytes();
+      if (!content)
+        return false;
+      field.content = *content;
+    } else if (tag->type == WireType::varint) {
+      std::optional<uint64_t> number = cursor.varint();
+      if (!number)
+        return false;
+      field.number = *number;
+    } else if (!cursor.skip(tag->type)) {
+      return false;
+    }
+    field.whole = start.first(start.size() - cursor.rest().size());
+    SPILLWAY_RETURN_IF_ERROR(visit(field));
+  }
+  return true;
+}
+
+class Export {
+public:
+  Export(const std::filesystem::path &model, const Store &store, io::Engine &engine,
+         const std::filesystem::path &target)
+      : model_(model), store_(store), engine_(engine), target_(target), reader_(store, engine) {
+    data_ = target;
+    data_ += ".data";
+  }
+
+  Result<ExportedModel> run() {
+    SPILLWAY_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(model_));
+    SPILLWAY_ASSIGN_OR_RETURN(Message message, rewriteModel(file.bytes()));
+    if (message.bytes > mostMessageBytes) {
+      newValuesLieOutside_ = true;
+      startAgain();
+      SPILLWAY_ASSIGN_OR_RETURN(message, rewriteModel(file.bytes()));
+    }
+    SPILLWAY_RETURN_IF_ERROR(requireAllFound());
+    for (const auto &[name, state] : found_)
+      SPILLWAY_RETURN_IF_ERROR(reader_.verify(*state));
+    if (dataBytes_ != 0)
+      SPILLWAY_RETURN_IF_ERROR(writeFile(data_, dataSegments_));
+    SPILLWAY_RETURN_IF_ERROR(writeFile(target_, message.segments));
+    ExportedModel result;
+    result.tensors = found_.size();
+    for (const auto &[name, state] : found_)
+      result.bytes += state->type.logicalBytes();
+    if (dataBytes_ != 0)
+      result.data = data_;
+    return result;
+  }
+
+private:
+  Error damaged() const { return userError("'{}' is no ONNX model, or damaged", model_.string()); }
+
+  void startAgain() {
+    found_.clear();
+    dataSegments_.clear();
+    dataBytes_ = 0;
+  }
+
+  /// A message in which fields called `number` are what `rewrite` makes of their content.
+  template <typename Rewrite> Result<Message> rewrite(Bytes bytes, uint32_t number, Rewrite rewrite) {
+    Message message;
+    Result<bool> whole = forEachField(bytes, [&](const Field &field) -> Status {
+      if (field.tag.field != number || field.tag.type != WireType::bytes) {
+        message.add(field.whole);
+        return {};
+      }
+      SPILLWAY_ASSIGN_OR_RETURN(Message content, rewrite(field.content));
+      message.add(number, std::move(content));
+      return {};
+    });
+    if (!whole)
+      return std::move(whole.error());
+    if (!*whole)
+      return damaged();
+    return message;
+  }
+
+  Result<Message> rewriteModel(Bytes model) {
+    return rewrite(model, modelGraph, [&](Bytes graph) {
+      return rewrite(graph, graphInitializer, [&](Bytes tensor) { return rewriteTensor(tensor); });
+    });
+  }
+
+  Result<Message> rewriteTensor(Bytes tensor) {
+    std::string_view name;
+    uint64_t elements = 1, type = 0;
+    bool isExternal = false;
+    FileRange place;
+    Message rest;
+    Result<bool> whole = forEachField(tensor, [&](const Field &field) -> Status {
+      if (field.tag.field == tensorName)
+        name = textOf(field.content);
+      else if (field.tag.field == tensorDataType)
+        type = field.number;
+      else if (field.tag.field == tensorDims)
+        SPILLWAY_RETURN_IF_ERROR(multiplyDims(field, elements));
+      else if (field.tag.field == tensorDataLocation)
+        isExternal = field.number == externalLocation;
+      else if (field.tag.field == tensorExternalData)
+        SPILLWAY_RETURN_IF_ERROR(readEntry(field.content, place));
+      if (std::ranges::find(dataFields, field.tag.field) == std::end(dataFields))
+        rest.add(field.whole);
+      return {};
+    });
+    if (!whole)
+      return std::move(whole.error());
+    if (!*whole)
+      return damaged();
+    const StateView *state = store_.find(name);
+    if (!state || !state->isRewritten()) {
+      if (isExternal) {
+        SPILLWAY_RETURN_IF_ERROR(findPlace(place, name));
+        addOutside(rest, place);
+        return rest;
+      }
+      Message same;
+      same.add(tensor);
+      return same;
+    }
+    if (type != static_cast<uint64_t>(state->type.dataType) || elements != state->type.elements())
+      return userError("'{}' has {} elements of type {} in '{}', and {} of {} in the bundle: it is not the model that "
+                       "was compiled",
+                       name, elements, type, model_.string(), state->type.elements(), spillway::name(state->type.dataType));
+    found_.emplace(name, state);
+    if (isExternal || newValuesLieOutside_) {
+      addOutside(rest, state);
+      return rest;
+    }
+    WireWriter header;
+    header.begin(tensorRawData, state->type.logicalBytes());
+    rest.add(header.bytes());
+    rest.add(state);
+    return rest;
+  }
+
+  Status multiplyDims(const Field &field, uint64_t &elements) const {
+    if (field.tag.type == WireType::varint) {
+      elements *= field.number;
+      return {};
+    }
+    WireCursor packed(field.content);
+    while (!packed.atEnd()) {
+      std::optional<uint64_t> dim = packed.varint();
+      if (!dim)
+        return damaged();
+      elements *= *dim;
+    }
+    return {};
+  }
+
+  Status readEntry(Bytes entry, FileRange &place) const {
+    std::string_view key, value;
+    Result<bool> whole = forEachField(entry, [&](const Field &field) -> Status {
+      (field.tag.field == entryKey ? key : value) = textOf(field.content);
+      return {};
+    });
+    if (!whole || !*whole)
+      return damaged();
+    uint64_t *number = key == "offset" ? &place.offset : key == "length" ? &place.bytes : nullptr;
+    if (key == "location")
+      place.path = value;
+    else if (number && std::from_chars(value.data(), value.data() + value.size(), *number).ec != std::errc())
+      return damaged();
+    return {};
+  }
+
+  /// The file of data that stays as it is; all of the rest of it where the model names no length.
+  Status findPlace(FileRange &place, std::string_view name) const {
+    if (place.path.empty() || place.path.is_absolute() ||
+        std::ranges::find(place.path, std::filesystem::path("..")) != place.path.end())
+      return userError("'{}': the data of '{}' must lie in the folder of the model, not in '{}'", model_.string(), name,
+                       place.path.string());
+    place.path = model_.parent_path() / place.path;
+    SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(place.path));
+    if (place.offset > facts.bytes || place.bytes > facts.bytes - place.offset)
+      return userError("'{}' ends within the data of '{}'", place.path.string(), name);
+    if (place.bytes == 0)
+      place.bytes = facts.bytes - place.offset;
+    return {};
+  }
+
+  /// Puts data into the file beside the model, and its place into the tensor.
+  void addOutside(Message &tensor, Segment data) {
+    if (uint64_t over = dataBytes_ % dataAlignment; over != 0)
+      addData(std::string(dataAlignment - over, '\0'));
+    WireWriter fields;
+    for (auto [key, value] : {std::pair<std::string, std::string>("location", data_.filename().string()),
+                              {"offset", std::to_string(dataBytes_)},
+                              {"length", std::to_string(bytesOf(data))}}) {
+      WireWriter entry;
+      entry.text(entryKey, key);
+      entry.text(entryValue, value);
+      fields.message(tensorExternalData, entry);
+    }
+    fields.integer(tensorDataLocation, externalLocation);
+    tensor.add(fields.bytes());
+    addData(std::move(data));
+  }
+
+  void addData(Segment data) {
+    dataBytes_ += bytesOf(data);
+    dataSegments_.push_back(std::move(data));
+  }
+
+  /// Of what steps rewrite, each must be an initializer, or kept by an optimizer for one (NAME.WHAT).
+  Status requireAllFound() const {
+    for (const StateView &state : store_.states()) {
+      std::string_view name = state.type.name;
+      if (!state.isRewritten() || found_.contains(name))
+        continue;
+      size_t dot = name.rfind('.');
+      if (dot == std::string_view::npos || !found_.contains(name.substr(0, dot)))
+        return userError("'{}' has no initializer '{}': it is not the model that was compiled", model_.string(), name);
+    }
+    if (found_.empty())
+      return userError("the bundle holds no weights that train: it was compiled without --train");
+    return {};
+  }
+
+  Status writeFile(const std::filesystem::path &path, const std::vector<Segment> &segments) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path place, replaceableFile(path));
+    std::filesystem::path partial = place;
+    partial += ".partial";
+    Status status = writeSegments(partial, segments);
+    std::error_code code;
+    if (status.ok())
+      std::filesystem::rename(partial, place, code);
+    if (code)
+      status = systemError(code.value(), fmt::format("cannot create '{}'", path.string()));
+    if (!status.ok())
+      std::filesystem::remove(partial, code);
+    return status;
+  }
+
+  Status writeSegments(const std::filesystem::path &path, const std::vector<Segment> &segments) {
+    SPILLWAY_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));
+    for (const Segment &segment : segments) {
+      if (auto *state = std::get_if<const StateView *>(&segment))
+        SPILLWAY_RETURN_IF_ERROR(reader_.readCanonical(**state, [&](Bytes bytes) { return file.append(textOf(bytes)); }));
+      else if (auto *range = std::get_if<FileRange>(&segment))
+        SPILLWAY_RETURN_IF_ERROR(copy(*range, file));
+      else if (auto *bytes = std::get_if<Bytes>(&segment))
+        SPILLWAY_RETURN_IF_ERROR(file.append(textOf(*bytes)));
+      else
+        SPILLWAY_RETURN_IF_ERROR(file.append(std::get<std::string>(segment)));
+    }
+    return file.closeDurably();
+  }
+
+  static Status copy(const FileRange &range, OutputFile &file) {
+    SPILLWAY_ASSIGN_OR_RETURN(MappedFile source, MappedFile::open(range.path));
+    return file.append(textOf(source.bytes().subspan(range.offset, range.bytes)));
+  }
+
+  const std::filesystem::path &model_;
+  const Store &store_;
+  io::Engine &engine_;
+  const std::filesystem::path &target_;
+  StateReader reader_;
+  std::filesystem::path data_;
+
+  bool newValuesLieOutside_ = false;
+  std::map<std::string, const StateView *, std::less<>> found_;
+  std::vector<Segment> dataSegments_;
+  uint64_t dataBytes_ = 0;
+};
+
+} // namespace
+
+Result<ExportedModel> exportModel(const std::filesystem::path &model, const Store &store, io::Engine &engine,
+                                  const std::filesystem::path &target) {
+  return Export(model, store, engine, target).run();
+}
+
+} // namespace spillway

@@ -1,0 +1,47 @@
+#include "runtime/export/ModelExport.h"
+#include "runtime/base/Size.h"
+#include "runtime/bundle/Bundle.h"
+#include "tools/spillway/Commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace spillway {
+
+namespace {
+struct ExportOptions {
+  std::string bundle, output, model;
+};
+
+Status exportBundle(const ExportOptions &options) {
+  SPILLWAY_ASSIGN_OR_RETURN(Bundle bundle, Bundle::open(options.bundle));
+  SPILLWAY_ASSIGN_OR_RETURN(Store store, Store::parse(bundle.storeIndex(), bundle.folder()));
+  SPILLWAY_RETURN_IF_ERROR(requireOutsideBundles(options.output));
+  std::string model = options.model.empty() ? bundle.manifest().model : options.model;
+  if (std::error_code code; options.model.empty() && !std::filesystem::exists(model, code))
+    return userError("the model that '{}' was compiled from, '{}', is not there: give it as --model FILE",
+                     options.bundle, model);
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<io::Engine> engine, io::makeEngine(io::EngineKind::automatic));
+  SPILLWAY_ASSIGN_OR_RETURN(ExportedModel written, exportModel(model, store, *engine, options.output));
+  fmt::print("{}: {} weights, {}{}\n", options.output, written.tensors, formatSize(written.bytes),
+             written.data.empty() ? "" : fmt::format(", with {}", written.data.filename().string()));
+  return {};
+}
+} // namespace
+
+void addExportCommand(CLI::App &app, Status &status) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App *command = app.add_subcommand("export", "Write trained weights back into the ONNX model");
+  command->add_option("bundle", options->bundle, "The folder that `compile --train` wrote")
+      ->type_name("BUNDLE")
+      ->required();
+  command->add_option("-o,--output", options->output, "The model with its new weights")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--model", options->model, "The model that was compiled (default: where it lay then)")
+      ->type_name("FILE");
+  command->callback([options, &status] { status = exportBundle(*options); });
+}
+
+} // namespace spillway
