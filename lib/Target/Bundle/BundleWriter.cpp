@@ -74,7 +74,7 @@ void removeAbandoned(const std::filesystem::path &path) {
 /// nothing.
 std::string foreignEntry(const std::filesystem::path &bundle) {
   constexpr std::string_view own[] = {manifestName, kernelsName,    tableName,    planName,
-                                      programName,  storeIndexName, storeDataName};
+                                      programName,  storeIndexName, storeDataName, commitsName};
   std::error_code code;
   for (const auto &entry : std::filesystem::directory_iterator(bundle, code))
     if (std::string name = entry.path().filename().string(); std::ranges::find(own, name) == std::end(own))
