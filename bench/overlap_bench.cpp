@@ -76,7 +76,7 @@ Status measure(const Settings &settings) {
   SessionOptions options;
   if (!settings.throttle.empty()) {
     SPILLWAY_ASSIGN_OR_RETURN(uint64_t rate, parseSize(settings.throttle));
-    options.readBytesPerSecond = static_cast<double>(rate);
+    options.throttle.readBytesPerSecond = static_cast<double>(rate);
   }
   Runner compute, reads, both;
   SPILLWAY_RETURN_IF_ERROR(compute.open(settings.resident, {}, settings.inputs));
@@ -96,7 +96,7 @@ Status measure(const Settings &settings) {
          stepMs = both.median(&RunTimes::wallNs);
   fmt::print("read_GB throttle_GB/s compute_ms reads_ms step_ms launches_ms blocked_ms ratio\n");
   fmt::print("{:7.3f} {:13.3f} {:10.1f} {:8.1f} {:7.1f} {:11.1f} {:10.1f} {:5.3f}\n",
-             static_cast<double>(both.readBytes()) * 1e-9, options.readBytesPerSecond * 1e-9,
+             static_cast<double>(both.readBytes()) * 1e-9, options.throttle.readBytesPerSecond * 1e-9,
              computeMs, readMs, stepMs, both.median(&RunTimes::computeNs),
              both.median(&RunTimes::blockedOnIoNs), stepMs / std::max(computeMs, readMs));
   return {};

@@ -241,6 +241,8 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return failure();
     if (value.getType() != *type)
       return emitOpError("C1: the value of ") << name << " must be " << *type;
+    if (!state->getRewritten())
+      return emitOpError("C3: ") << name << " is not rewritten";
   }
   return success();
 }

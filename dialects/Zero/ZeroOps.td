@@ -24,7 +24,7 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
     tensor) into tiles of n, the last one shorter; without it there is one tile. `partition(r)` cuts
     each tile into one part for each of r ranks, in their order: equal whole chunks (panels or rows
     that make up whole blocks of 4096 bytes), so that the parts of the last ranks may end behind
-    the state or have nothing of it. `home` has a tier per tile, or one for all. `at` is the place of the first byte in the bundle's state file, once laid out.
+    the state or have nothing of it. A `rewritten` one gets new values by each step. `home` has a tier per tile, or one for all. `at` is the place of the first byte in the bundle's state file, once laid out.
 
     **Constraints**
     - C1: the type is a ranked static tensor of integers or floats.
@@ -35,13 +35,14 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
       whole chunks for every rank.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, TypeAttr:$type, Zero_RoleAttr:$role,
+                       UnitAttr:$rewritten,
                        OptionalAttr<NN_PanelsAttr>:$layout, OptionalAttr<I64Attr>:$tile,
                        OptionalAttr<I64Attr>:$partition,
                        OptionalAttr<TypedArrayAttrBase<Zero_TierAttr, "tiers">>:$home,
                        OptionalAttr<I64Attr>:$at,
                        AnyAttrOf<[Zero_FileAttr, Zero_SplatAttr, ElementsAttr]>:$source);
   let assemblyFormat = [{
-    $sym_name $name `:` $type `role` `(` $role `)` (`layout` `(` $layout^ `)`)? (`tile` `(` $tile^ `)`)?
+    $sym_name $name `:` $type `role` `(` $role `)` (`rewritten` $rewritten^)? (`layout` `(` $layout^ `)`)? (`tile` `(` $tile^ `)`)?
     (`partition` `(` $partition^ `)`)? (`home` `(` $home^ `)`)? (`at` `(` $at^ `)`)? `source` `(` $source `)` attr-dict
   }];
   let hasVerifier = 1;
@@ -116,6 +117,7 @@ def Zero_UpdateOp : Zero_StateUserOp<"update", [MemoryEffects<[MemWrite<Zero_Sta
     **Constraints**
     - C1: the states exist; there is one value for each, of its type or that of its tile.
     - C2: the tile exists.
+    - C3: the states are `rewritten`.
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$states, OptionalAttr<I64Attr>:$tile,
                        Variadic<Zero_Tensor>:$values);

@@ -188,6 +188,11 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   for (std::string_view name : {kernelsName, programName, storeDataName, storeIndexName})
     if (failed(bundle->shareFile(folder / name)))
       return failure();
+  // Both bundles have one set of states, which is trained by one of them at a time.
+  std::error_code code;
+  if (std::filesystem::exists(folder / commitsName, code) &&
+      failed(bundle->shareFile(folder / commitsName)))
+    return failure();
   if (failed(writePlan(*module, plan, *bundle)))
     return failure();
   Manifest manifest = old->manifest();

@@ -78,6 +78,7 @@ private:
       Location location = one.gradient.getLoc();
       RankedTensorType type = one.state.getTensorType();
       SmallVector<zero::StateOp> states{one.state};
+      one.state.setRewritten(true);
       for (StringRef kept : rule.states())
         states.push_back(addState(one.state, kept, states.back()));
       auto values = llvm::map_to_vector(states, [&](zero::StateOp state) -> Value {
@@ -147,7 +148,7 @@ private:
     auto zeros = zero::SplatAttr::get(&getContext(), builder.getF32FloatAttr(0));
     return zero::StateOp::create(builder, parameter.getLoc(), (parameter.getSymName() + "." + kept).str(),
                                  (parameter.getName() + "." + kept).str(), parameter.getTensorType(),
-                                 zero::Role::moment, nn::PanelsAttr(), /*tile=*/IntegerAttr(),
+                                 zero::Role::moment, /*rewritten=*/true, nn::PanelsAttr(), /*tile=*/IntegerAttr(),
                                  /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), zeros);
   }
 

@@ -13,8 +13,9 @@ void Event::finish(uint32_t state) {
   uint32_t before = word_.exchange(state, std::memory_order_acq_rel);
   if ((before & awaited) != 0)
     futexWakeAll(word_);
-  if ((before & watched) != 0)
-    watcher_.load(std::memory_order_relaxed)->wake();
+  for (unsigned seat = 0; seat < seats; ++seat)
+    if ((before & watched << seat) != 0)
+      watchers_[seat].load(std::memory_order_relaxed)->wake();
 }
 
 bool Event::wait() {
@@ -28,9 +29,9 @@ bool Event::wait() {
   return isDone();
 }
 
-bool Event::watch(Watcher &watcher) {
-  watcher_.store(&watcher, std::memory_order_relaxed);
-  return (word_.fetch_or(watched, std::memory_order_acq_rel) & (done | failed)) == 0;
+bool Event::watch(Watcher &watcher, unsigned seat) {
+  watchers_[seat].store(&watcher, std::memory_order_relaxed);
+  return (word_.fetch_or(watched << seat, std::memory_order_acq_rel) & (done | failed)) == 0;
 }
 
 } // namespace spillway

@@ -1,6 +1,7 @@
 // One-shot completion of a command.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -34,17 +35,19 @@ public:
   /// Blocks while pending; true where it was signalled, false where it failed.
   bool wait();
 
-  /// Has `watcher` woken when it ends; false where it has ended already. One
-  /// watcher an event, which outlives the event's end.
-  bool watch(Watcher &watcher);
+  /// Has `watcher` woken when it ends; false where it has ended already. One watcher a
+  /// seat, which outlives the event's end.
+  bool watch(Watcher &watcher, unsigned seat);
+  static constexpr unsigned seats = 2;
 
 private:
-  enum : uint32_t { awaited = 1, watched = 2, done = 4, failed = 8 };
+  /// From `watched` on a bit for each seat.
+  enum : uint32_t { awaited = 1, done = 2, failed = 4, watched = 8 };
 
   void finish(uint32_t state);
 
   std::atomic<uint32_t> word_{0};
-  std::atomic<Watcher *> watcher_{nullptr};
+  std::array<std::atomic<Watcher *>, seats> watchers_{};
 };
 
 } // namespace spillway

@@ -37,7 +37,7 @@ struct LookupRoom {
   uint32_t next = 0;
 };
 
-/// The prologue or the step, with everything that its runs need allocated.
+/// The prologue, the step or the checkpoint, with everything that its runs need allocated.
 class CommandList {
 public:
   CommandList(std::span<const Command> commands, const ArenaAddresses &arenas);

@@ -3,6 +3,7 @@
 #include "runtime/executor/CommandList.h"
 #include "runtime/executor/ReadStream.h"
 #include "runtime/executor/RowLookup.h"
+#include "runtime/executor/WriteStream.h"
 
 #include <algorithm>
 #include <atomic>
@@ -91,7 +92,23 @@ public:
     }
     prologue_.emplace(program.prologue, arenas_);
     step_.emplace(program.step, arenas_);
+    checkpoint_.emplace(program.checkpoint, arenas_);
     return startStreams();
+  }
+
+  Status runStep() {
+    SPILLWAY_RETURN_IF_ERROR(run(*step_, stepSums));
+    slots_.noteStep();
+    return {};
+  }
+
+  Status commit(uint64_t step, std::string_view payload) {
+    if (!writes_ || !slots_.hasUncommitted())
+      return bugError("a commit without anything that a step has made");
+    commit_ = {step, payload};
+    SPILLWAY_RETURN_IF_ERROR(run(*checkpoint_, checkpointSums));
+    slots_.noteCommit();
+    return {};
   }
 
   Status run(CommandList &list, RunTimes &sums) {
@@ -100,11 +117,11 @@ public:
     state_.start(list);
     int64_t begin = now();
     for (size_t stream = 0; stream < streamCount; ++stream)
-      if (workers_[stream] && !list.order(static_cast<StreamKind>(stream)).empty())
+      if (workers_[stream] && hasWork(static_cast<StreamKind>(stream), list))
         workers_[stream]->run(list);
     runStream(StreamKind::compute, list);
     for (size_t stream = 0; stream < streamCount; ++stream)
-      if (workers_[stream] && !list.order(static_cast<StreamKind>(stream)).empty())
+      if (workers_[stream] && hasWork(static_cast<StreamKind>(stream), list))
         workers_[stream]->join();
     sums = sumTimes(list.commands(), list.times(), begin, now());
     SPILLWAY_RETURN_IF_ERROR(state_.status());
@@ -115,13 +132,27 @@ public:
   const ArenaAddresses &arenas() const { return arenas_; }
   CommandList &prologue() { return *prologue_; }
   CommandList &step() { return *step_; }
+  CommandList &checkpoint() { return *checkpoint_; }
+  const Commit &lastCommit() const {
+    return writes_ ? writes_->lastCommit() : resources_.store.lastCommit();
+  }
 
   RunTimes prologueSums;
   RunTimes stepSums;
+  RunTimes checkpointSums;
 
 private:
   bool isUsed(StreamKind kind) const {
-    return !prologue_->order(kind).empty() || !step_->order(kind).empty();
+    return !prologue_->order(kind).empty() || !step_->order(kind).empty() ||
+           !checkpoint_->order(kind).empty();
+  }
+
+  /// A checkpoint ends with the commit, which is the write stream's.
+  bool isCommitting(StreamKind kind, const CommandList &list) const {
+    return kind == StreamKind::write && &list == &*checkpoint_;
+  }
+  bool hasWork(StreamKind kind, const CommandList &list) const {
+    return !list.order(kind).empty() || isCommitting(kind, list);
   }
 
   Status startStreams() {
@@ -130,11 +161,22 @@ private:
       if (kind != StreamKind::compute && !isUsed(kind))
         continue;
       if (kind == StreamKind::read) {
-        SPILLWAY_ASSIGN_OR_RETURN(reads_, ReadStream::create(resources_.store, resources_.engine,
-                                                             arenaBytes(), resources_.ioTimeout));
+        SPILLWAY_ASSIGN_OR_RETURN(reads_,
+                                  ReadStream::create(resources_.store, slots_, resources_.engine,
+                                                     arenaBytes(), resources_.ioTimeout));
         SPILLWAY_ASSIGN_OR_RETURN(workers_[stream], Worker::start(kind, [this](CommandList &list) {
                                     reads_->run(list, state_);
                                   }));
+        continue;
+      }
+      if (kind == StreamKind::write) {
+        if (!resources_.writeEngine)
+          return bugError("a program that writes states has no engine to do so");
+        SPILLWAY_ASSIGN_OR_RETURN(writes_, WriteStream::create(resources_.store, slots_,
+                                                               *resources_.writeEngine,
+                                                               arenaBytes(), resources_.ioTimeout));
+        SPILLWAY_ASSIGN_OR_RETURN(workers_[stream],
+                                  Worker::start(kind, [this](CommandList &list) { write(list); }));
         continue;
       }
       SPILLWAY_ASSIGN_OR_RETURN(streams_[stream],
@@ -146,6 +188,14 @@ private:
       }
     }
     return {};
+  }
+
+  void write(CommandList &list) {
+    writes_->run(list, state_);
+    if (!isCommitting(StreamKind::write, list) || state_.failed())
+      return;
+    if (Status status = writes_->commit(commit_.step, commit_.payload); !status.ok())
+      state_.fail(std::move(status).error().in("commit"));
   }
 
   std::vector<std::span<std::byte>> arenaBytes() const {
@@ -198,7 +248,7 @@ private:
                                                gather->source.bytes);
     if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
       return lookUp(*lookup, list.lookupRoom(index));
-    return bugError("a read came to the {} stream", name(command.stream));
+    return bugError("a transfer of a file came to the {} stream", name(command.stream));
   }
 
   Status lookUp(const LookupOperation &lookup, LookupRoom &room) {
@@ -229,9 +279,17 @@ private:
   ArenaAddresses arenas_{};
   std::optional<CommandList> prologue_;
   std::optional<CommandList> step_;
+  std::optional<CommandList> checkpoint_;
   RunState state_;
+  Slots slots_;
+  /// What the checkpoint that runs is to commit.
+  struct {
+    uint64_t step = 0;
+    std::string_view payload;
+  } commit_;
   std::array<std::unique_ptr<DeviceStream>, streamCount> streams_;
   std::unique_ptr<ReadStream> reads_;
+  std::unique_ptr<WriteStream> writes_;
   /// Last, so that their threads end before what they use goes.
   std::array<std::unique_ptr<Worker>, streamCount> workers_;
 };
@@ -246,7 +304,11 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorResources &reso
 }
 
 Status Executor::runPrologue() { return impl_->run(impl_->prologue(), impl_->prologueSums); }
-Status Executor::runStep() { return impl_->run(impl_->step(), impl_->stepSums); }
+Status Executor::runStep() { return impl_->runStep(); }
+Status Executor::commit(uint64_t step, std::string_view payload) {
+  return impl_->commit(step, payload);
+}
+const Commit &Executor::lastCommit() const { return impl_->lastCommit(); }
 
 std::span<std::byte> Executor::bytes(const Slice &slice) const {
   return {addressOf(impl_->arenas(), slice), slice.bytes};
@@ -254,7 +316,11 @@ std::span<std::byte> Executor::bytes(const Slice &slice) const {
 
 std::span<const CommandTimes> Executor::prologueTimes() const { return impl_->prologue().times(); }
 std::span<const CommandTimes> Executor::stepTimes() const { return impl_->step().times(); }
+std::span<const CommandTimes> Executor::checkpointTimes() const {
+  return impl_->checkpoint().times();
+}
 const RunTimes &Executor::lastPrologue() const { return impl_->prologueSums; }
 const RunTimes &Executor::lastStep() const { return impl_->stepSums; }
+const RunTimes &Executor::lastCheckpoint() const { return impl_->checkpointSums; }
 
 } // namespace spillway

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace spillway {
@@ -31,6 +32,8 @@ struct ExecutorResources {
   std::span<const KernelFunction> kernels;
   /// After so long without any completion of what is in flight, reading fails.
   std::chrono::milliseconds ioTimeout = std::chrono::seconds(60);
+  /// For the write stream and commits; needed by a program that writes states.
+  io::Engine *writeEngine = nullptr;
 };
 
 /// Owns the arenas and a thread for each stream that the program uses; compute
@@ -50,6 +53,12 @@ public:
   /// overwrite them. Kernel faults and bad indices are user errors; what damaged
   /// or short files cause are machine errors.
   Status runStep();
+  /// Of a program that writes states, after at least one step since the last commit: runs the
+  /// checkpoint and makes what steps have made of the states durable, as what the next start
+  /// finds after `step` steps; it also finds `payload`. All or nothing: after an error, reading
+  /// the store again tells which.
+  Status commit(uint64_t step, std::string_view payload);
+  const Commit &lastCommit() const;
 
   /// Memory that the host can read and write, valid between runs.
   std::span<std::byte> bytes(const Slice &slice) const;
@@ -57,8 +66,11 @@ public:
   /// Of the last run of each list; parallel to the program's commands.
   std::span<const CommandTimes> prologueTimes() const;
   std::span<const CommandTimes> stepTimes() const;
+  std::span<const CommandTimes> checkpointTimes() const;
   const RunTimes &lastPrologue() const;
   const RunTimes &lastStep() const;
+  /// Of the checkpoint, until all was durable.
+  const RunTimes &lastCheckpoint() const;
 
 private:
   class Impl;

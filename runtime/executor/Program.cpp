@@ -1,4 +1,5 @@
 #include "runtime/executor/Program.h"
+#include "runtime/executor/Rewrites.h"
 #include "runtime/state/CanonicalPart.h"
 #include "runtime/table/Alignment.h"
 #include "runtime/table/table_generated.h"
@@ -30,6 +31,14 @@ uint64_t plannedReadBytes(std::span<const Command> commands) {
   return bytes;
 }
 
+uint64_t plannedWriteBytes(std::span<const Command> commands) {
+  uint64_t bytes = 0;
+  for (const Command &command : commands)
+    if (auto *write = std::get_if<WriteOperation>(&command.operation))
+      bytes += write->bytes;
+  return bytes;
+}
+
 namespace {
 bool isWellFormed(std::span<const std::byte> bytes) {
   auto data = reinterpret_cast<const uint8_t *>(bytes.data());
@@ -47,7 +56,8 @@ bool isWellFormed(std::span<const std::byte> bytes) {
   return std::ranges::all_of(*root->inputs(), hasAlignedShape) &&
          std::ranges::all_of(*root->outputs(), hasAlignedShape) &&
          std::ranges::all_of(*root->prologue(), isAligned) &&
-         std::ranges::all_of(*root->step(), isAligned);
+         std::ranges::all_of(*root->step(), isAligned) &&
+         std::ranges::all_of(*root->checkpoint(), isAligned);
 }
 
 constexpr uint64_t maxArenaBytes = uint64_t(1) << 46;
@@ -67,6 +77,9 @@ public:
     SPILLWAY_RETURN_IF_ERROR(parseBindings(*root_.outputs(), "output", program_.outputs));
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.prologue(), "prologue", program_.prologue));
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.step(), "step", program_.step));
+    SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.checkpoint(), "checkpoint", program_.checkpoint));
+    SPILLWAY_RETURN_IF_ERROR(requireWritesIn(program_.checkpoint));
+    SPILLWAY_RETURN_IF_ERROR(checkRewrites(root_, store_));
     return std::move(program_);
   }
 
@@ -177,6 +190,8 @@ private:
       return parseLookup(*encoded.operation_as_Lookup(), command);
     case table::Operation::AllGather:
       return parseAllGather(*encoded.operation_as_AllGather(), command);
+    case table::Operation::Write:
+      return parseWrite(*encoded.operation_as_Write(), command);
     case table::Operation::NONE:
       break;
     }
@@ -195,6 +210,22 @@ private:
     return &store_.states()[state];
   }
 
+  /// Cuts what all ranks transfer between a state and a slice down to this rank's part of it.
+  Status placePart(const StateView &state, std::string_view verb, uint64_t rankStride,
+                   uint64_t &offset, uint64_t &bytes, Slice &slice) const {
+    uint64_t extent = roundUpToBlock(state.type.storedBytes());
+    bool isOutside = offset > extent || bytes > maxArenaBytes || rankStride > maxArenaBytes;
+    if (isOutside || (program_.ranks == 1 && bytes > extent - offset))
+      return machineError("it {} {} bytes at {} of the state '{}' of {} bytes", verb, bytes, offset,
+                          state.type.name, extent);
+    if (slice.bytes != bytes)
+      return machineError("its slice has {} bytes for {}", slice.bytes, bytes);
+    offset = std::min(offset + rank_ * rankStride, extent);
+    bytes = std::min(bytes, extent - offset);
+    slice.bytes = bytes;
+    return {};
+  }
+
   Status parseRead(const table::Read &encoded, Command &command) const {
     SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::read}));
     SPILLWAY_ASSIGN_OR_RETURN(const StateView *state, findState(encoded.state()));
@@ -203,19 +234,8 @@ private:
                        .bytes = encoded.bytes(),
                        .target = {}};
     SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.target(), "the target", read.target));
-    uint64_t extent = roundUpToBlock(state->type.storedBytes());
-    if (read.offset > extent || read.bytes > maxArenaBytes || encoded.rank_stride() > maxArenaBytes)
-      return machineError("it reads {} bytes at {} of the state '{}' of {} bytes", read.bytes,
-                          read.offset, state->type.name, extent);
-    if (read.target.bytes != read.bytes)
-      return machineError("its target has {} bytes for {}", read.target.bytes, read.bytes);
-    read.offset += rank_ * encoded.rank_stride();
-    if (program_.ranks == 1 && read.bytes > extent - read.offset)
-      return machineError("it reads {} bytes at {} of the state '{}' of {} bytes", read.bytes,
-                          read.offset, state->type.name, extent);
-    read.offset = std::min(read.offset, extent);
-    read.bytes = std::min(read.bytes, extent - read.offset);
-    read.target.bytes = read.bytes;
+    SPILLWAY_RETURN_IF_ERROR(
+        placePart(*state, "reads", encoded.rank_stride(), read.offset, read.bytes, read.target));
     if (read.bytes == 0) {
       command.operation = read;
       return {};
@@ -226,27 +246,59 @@ private:
     return {};
   }
 
-  Status requirePieces(const StateView &state, const ReadOperation &read, std::string_view kind,
+  template <typename Transfer>
+  Status requirePieces(const StateView &state, const Transfer &transfer, std::string_view kind,
                        uint64_t pieceBytes) const {
     uint64_t extent = roundUpToBlock(state.type.storedBytes());
-    if (read.offset % pieceBytes == 0 &&
-        (read.bytes % pieceBytes == 0 || read.offset + read.bytes == extent))
+    if (transfer.offset % pieceBytes == 0 &&
+        (transfer.bytes % pieceBytes == 0 || transfer.offset + transfer.bytes == extent))
       return {};
-    return machineError("it reads {} bytes at {} of the state '{}', which are no whole {} of {} "
-                        "bytes",
-                        read.bytes, read.offset, state.type.name, kind, pieceBytes);
+    return machineError("its {} bytes at {} of the state '{}' are no whole {} of {} bytes",
+                        transfer.bytes, transfer.offset, state.type.name, kind, pieceBytes);
   }
 
-  static bool isCongruent(const StateView &state, const ReadOperation &read) {
-    return (read.target.offset - state.fileOffset - read.offset) % blockBytes == 0;
+  static bool isCongruent(const StateView &state, uint64_t offset, const Slice &slice) {
+    return (slice.offset - state.fileOffset - offset) % blockBytes == 0;
+  }
+
+  /// For a file of ours, whose slots are all congruent.
+  Status requireChunks(const StateView &state, const auto &transfer, const Slice &slice) const {
+    SPILLWAY_RETURN_IF_ERROR(requirePieces(state, transfer, "chunks", state.chunkBytes));
+    if (!isCongruent(state, transfer.offset, slice))
+      return machineError("its slice at {} is not congruent to its place in the file, {}",
+                          slice.offset, state.fileOffset + transfer.offset);
+    return {};
   }
 
   Status placeOwn(const StateView &state, ReadOperation &read) const {
-    SPILLWAY_RETURN_IF_ERROR(requirePieces(state, read, "chunks", state.chunkBytes));
-    if (!isCongruent(state, read))
-      return machineError("its target at {} is not congruent to its place in the file, {}",
-                          read.target.offset, state.fileOffset + read.offset);
+    SPILLWAY_RETURN_IF_ERROR(requireChunks(state, read, read.target));
     read.fileBytes = read.bytes;
+    return {};
+  }
+
+  Status parseWrite(const table::Write &encoded, Command &command) const {
+    SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::write}));
+    SPILLWAY_ASSIGN_OR_RETURN(const StateView *state, findState(encoded.state()));
+    if (!state->isRewritten())
+      return machineError("it writes the state '{}', which has no second slot", state->type.name);
+    WriteOperation write{.state = encoded.state(),
+                         .offset = encoded.offset(),
+                         .bytes = encoded.bytes(),
+                         .source = {}};
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(encoded.source(), "the source", write.source));
+    SPILLWAY_RETURN_IF_ERROR(placePart(*state, "writes", encoded.rank_stride(), write.offset,
+                                       write.bytes, write.source));
+    if (write.bytes != 0)
+      SPILLWAY_RETURN_IF_ERROR(requireChunks(*state, write, write.source));
+    command.operation = write;
+    return {};
+  }
+
+  Status requireWritesIn(const std::vector<Command> &checkpoint) const {
+    for (size_t index = 0; index < checkpoint.size(); ++index)
+      if (!std::holds_alternative<WriteOperation>(checkpoint[index].operation))
+        return machineError("command {} of the checkpoint ({}) is no write", index,
+                            checkpoint[index].label);
     return {};
   }
 
@@ -254,7 +306,7 @@ private:
     bool isRowMajor = state.type.layout == Layout::rowMajor;
     if (!isRowMajor)
       SPILLWAY_RETURN_IF_ERROR(requirePieces(state, read, "panels", state.type.pieceBytes()));
-    read.isDirect = isRowMajor && isCongruent(state, read);
+    read.isDirect = isRowMajor && isCongruent(state, read.offset, read.target);
     for (CanonicalParts parts(state, read.offset, read.bytes); !parts.atEnd();)
       read.fileBytes += parts.next().blockBytesRead();
     return {};

@@ -20,7 +20,7 @@ namespace spillway {
 inline constexpr uint32_t maxThreads = 1024;
 
 /// The version of the table's format that this runtime reads and writes.
-inline constexpr uint32_t tableVersion = 2;
+inline constexpr uint32_t tableVersion = 3;
 
 /// Memories of a process; NVMe is reached through states. See table.fbs.
 enum class Tier : uint8_t { device = 0, host = 1 };
@@ -99,8 +99,17 @@ struct AllGatherOperation {
   Slice target;
 };
 
+struct WriteOperation {
+  uint32_t state = 0;
+  /// This rank's part, cut at the state's end.
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  Slice source;
+};
+
 struct Command {
-  std::variant<ReadOperation, CopyOperation, LaunchOperation, LookupOperation, AllGatherOperation>
+  std::variant<ReadOperation, CopyOperation, LaunchOperation, LookupOperation, AllGatherOperation,
+               WriteOperation>
       operation;
   StreamKind stream = StreamKind::compute;
   /// Earlier commands of the same list.
@@ -122,11 +131,14 @@ std::string describe(DataType type, std::span<const int64_t> shape);
 /// Bytes that running the commands asks of files: what Reads name, and the pieces
 /// of lookups where no two indices share one.
 uint64_t plannedReadBytes(std::span<const Command> commands);
+/// Bytes that running them writes to files.
+uint64_t plannedWriteBytes(std::span<const Command> commands);
 
 struct Program {
   /// Checks everything that running relies on: the encoding, the version, that
   /// every slice lies in its arena and has the size that its use needs, that
-  /// states and kernels exist, and that commands wait for earlier ones only.
+  /// states and kernels exist, that commands wait for earlier ones only, and that versions
+  /// of rewritten states are kept apart (see Rewrites.h).
   /// Machine errors name the command and what is wrong with it. `bytes` are
   /// aligned to 8; `rank` is the rank whose part is read.
   static Result<Program> parse(std::span<const std::byte> bytes, const Store &store,
@@ -141,6 +153,12 @@ struct Program {
   std::vector<Binding> outputs;
   std::vector<Command> prologue;
   std::vector<Command> step;
+  std::vector<Command> checkpoint;
+
+  /// Whether running it makes new versions of states.
+  bool writesStates() const {
+    return plannedWriteBytes(step) != 0 || plannedWriteBytes(checkpoint) != 0;
+  }
 };
 
 } // namespace spillway

@@ -17,10 +17,11 @@ constexpr uint32_t packBufferCount = 8;
 constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes * blockBytes; }
 } // namespace
 
-Result<std::unique_ptr<ReadStream>> ReadStream::create(const Store &store, io::Engine &engine,
+Result<std::unique_ptr<ReadStream>> ReadStream::create(const Store &store, const Slots &slots,
+                                                       io::Engine &engine,
                                                        std::span<const std::span<std::byte>> arenas,
                                                        std::chrono::milliseconds timeout) {
-  std::unique_ptr<ReadStream> stream(new ReadStream(store, engine, timeout));
+  std::unique_ptr<ReadStream> stream(new ReadStream(store, slots, engine, timeout));
   SPILLWAY_RETURN_IF_ERROR(stream->initialise(arenas));
   return stream;
 }
@@ -36,58 +37,26 @@ Status ReadStream::initialise(std::span<const std::span<std::byte>> arenas) {
                             Arena::allocate(2 * maxTransfers * blockBytes, {.hugePages = false}));
   transfers_.resize(maxTransfers);
   freeTransfers_.reserve(maxTransfers);
-  completions_.reserve(maxTransfers * partCount);
   std::vector<std::span<std::byte>> memory(arenas.begin(), arenas.end());
   if (std::ranges::any_of(store_.files(), &StoreFile::linked)) {
-    SPILLWAY_ASSIGN_OR_RETURN(packBuffers_,
-                              Arena::allocate(packBufferCount * CanonicalParts::bufferBytes,
-                                              {.hugePages = false}));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        packBuffers_,
+        Arena::allocate(packBufferCount * CanonicalParts::bufferBytes, {.hugePages = false}));
     memory.push_back(packBuffers_->bytes());
   }
   freePackBuffers_.reserve(packBufferCount);
   return engine_.registerMemory(memory);
 }
 
-void ReadStream::run(CommandList &list, RunState &state) {
-  list_ = &list;
-  state_ = &state;
-  position_ = 0;
+void ReadStream::restart() {
   unfinished_.reset();
-  noteProgress();
   freeTransfers_.resize(maxTransfers);
   std::iota(freeTransfers_.begin(), freeTransfers_.end(), 0u);
   freePackBuffers_.resize(packBufferCount);
   std::iota(freePackBuffers_.begin(), freePackBuffers_.end(), 0u);
-  if (Status status = pump(); !status.ok())
-    state.fail(std::move(status).error());
-  drain();
 }
 
-Status ReadStream::pump() {
-  while (!state_->failed()) {
-    SPILLWAY_ASSIGN_OR_RETURN(bool allBegun, beginTransfers());
-    if (allBegun && engine_.inFlight() == 0)
-      break;
-    SPILLWAY_RETURN_IF_ERROR(completeRequests());
-  }
-  return {};
-}
-
-void ReadStream::drain() {
-  io::TimePoint until = engine_.now() + timeout_;
-  while (engine_.inFlight() != 0 && engine_.now() < until) {
-    completions_.clear();
-    if (!engine_.poll(completions_, until).ok())
-      return;
-  }
-}
-
-Error ReadStream::withLabel(Error error, uint32_t index) const {
-  return std::move(error).in((*list_)[index].label);
-}
-
-Result<bool> ReadStream::beginTransfers() {
-  std::span<const uint32_t> order = list_->order(StreamKind::read);
+Result<bool> ReadStream::begin() {
   while (!freeTransfers_.empty()) {
     if (unfinished_) {
       SPILLWAY_ASSIGN_OR_RETURN(bool hadRoom, beginPart(*unfinished_));
@@ -95,20 +64,10 @@ Result<bool> ReadStream::beginTransfers() {
         return false;
       continue;
     }
-    if (position_ == order.size())
-      return true;
-    uint32_t index = order[position_];
-    CommandTimes &times = list_->times(index);
-    if (times.reached == 0)
-      times.reached = now();
-    for (uint32_t wait : (*list_)[index].waits)
-      if (Event &event = list_->event(wait); event.isPending() && event.watch(watcher_))
-        return false;
-    if (state_->failed())
-      return true;
-    times.started = now();
-    ++position_;
-    SPILLWAY_RETURN_IF_ERROR(beginCommand(index));
+    std::optional<uint32_t> index = nextCommand();
+    if (!index)
+      return allBegun();
+    SPILLWAY_RETURN_IF_ERROR(beginCommand(*index));
   }
   return false;
 }
@@ -146,8 +105,8 @@ Status ReadStream::beginCommand(uint32_t index) {
   Transfer transfer;
   transfer.command = index;
   transfer.state = read.state;
-  transfer.begin = state.fileOffset + read.offset;
-  transfer.end = state.fileOffset + end;
+  transfer.begin = slots_.readOffset(state) + read.offset;
+  transfer.end = slots_.readOffset(state) + end;
   transfer.target = target;
   return beginTransfer(transfer);
 }
@@ -176,8 +135,8 @@ Status ReadStream::beginPacking(uint32_t index) {
   for (uint64_t i = 0; i < transfer.part.rangeCount(); ++i) {
     CanonicalPart::FileRange range = transfer.part.range(i);
     uint64_t place = transfer.part.bufferOffset(i) - range.begin % blockBytes;
-    SPILLWAY_RETURN_IF_ERROR(submit(number, packed, range.begin, range.end,
-                                    packBuffer(*transfer.packBuffer) + place));
+    SPILLWAY_RETURN_IF_ERROR(
+        submit(number, packed, range.begin, range.end, packBuffer(*transfer.packBuffer) + place));
   }
   return {};
 }
@@ -217,7 +176,7 @@ Status ReadStream::beginPiece(const LookupOperation &lookup, uint32_t index) {
   Transfer transfer;
   transfer.command = index;
   transfer.state = lookup.state;
-  transfer.begin = state.fileOffset + offset;
+  transfer.begin = slots_.readOffset(state) + offset;
   transfer.end = transfer.begin + bytes;
   transfer.firstPlace = room.next++;
   while (room.next < room.order.size() && start(room.next) == offset)
@@ -239,9 +198,8 @@ Status ReadStream::beginTransfer(const Transfer &transfer) {
   transfers_[number] = transfer;
   uint64_t firstBlock = roundUpToBlock(transfer.begin), lastBlock = roundDownToBlock(transfer.end);
   if (transfer.begin < firstBlock)
-    SPILLWAY_RETURN_IF_ERROR(
-        submit(number, head, transfer.begin, std::min(firstBlock, transfer.end),
-               edgeBlock(number, head)));
+    SPILLWAY_RETURN_IF_ERROR(submit(number, head, transfer.begin,
+                                    std::min(firstBlock, transfer.end), edgeBlock(number, head)));
   if (firstBlock < lastBlock)
     SPILLWAY_RETURN_IF_ERROR(submit(number, middle, firstBlock, lastBlock,
                                     transfer.target + (firstBlock - transfer.begin)));
@@ -283,28 +241,7 @@ Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t e
   return {};
 }
 
-void ReadStream::noteProgress() {
-  lastProgress_ = engine_.now();
-  bytesAtLastProgress_ = engine_.counters().readBytes;
-}
-
-Status ReadStream::completeRequests() {
-  bool inFlight = engine_.inFlight() != 0;
-  io::TimePoint until = inFlight ? lastProgress_ + timeout_ : io::forever;
-  completions_.clear();
-  SPILLWAY_RETURN_IF_ERROR(engine_.poll(completions_, until));
-  // A large request completes long after its first bytes have come.
-  if (!completions_.empty() || !inFlight || engine_.counters().readBytes != bytesAtLastProgress_)
-    noteProgress();
-  else if (engine_.now() >= until)
-    return machineError("no bytes have come for {} ms while {} reads were in flight", timeout_.count(),
-                        engine_.inFlight());
-  for (const io::Completion &completion : completions_)
-    SPILLWAY_RETURN_IF_ERROR(completeRequest(completion));
-  return {};
-}
-
-Status ReadStream::completeRequest(const io::Completion &completion) {
+Status ReadStream::complete(const io::Completion &completion) {
   auto number = static_cast<uint32_t>(completion.tag / partCount);
   auto part = static_cast<Part>(completion.tag % partCount);
   Transfer &transfer = transfers_[number];
@@ -338,7 +275,7 @@ Status ReadStream::completeTransfer(const Transfer &transfer) {
     endPiece(transfer.command);
     return {};
   }
-  SPILLWAY_RETURN_IF_ERROR(verify(transfer.state, transfer.begin - state.fileOffset,
+  SPILLWAY_RETURN_IF_ERROR(verify(transfer.state, transfer.begin - slots_.readOffset(state),
                                   {transfer.target, transfer.end - transfer.begin}));
   if (auto *lookup = std::get_if<LookupOperation>(&operation))
     completePiece(*lookup, transfer);
@@ -354,7 +291,7 @@ void ReadStream::completePiece(const LookupOperation &lookup, const Transfer &tr
   for (uint32_t place = transfer.firstPlace; place < transfer.lastPlace; ++place) {
     uint32_t position = room.order[place];
     int64_t row = room.rows[position];
-    uint64_t offset = state.fileOffset + pieceOffset(state.type, layout, row);
+    uint64_t offset = slots_.readOffset(state) + pieceOffset(state.type, layout, row);
     copyRow(state.type, layout, row, transfer.target + (offset - transfer.begin),
             list_->address(lookup.target) + position * state.type.rowBytes());
   }
@@ -369,7 +306,7 @@ void ReadStream::endPiece(uint32_t index) {
 
 Status ReadStream::verify(uint32_t state, uint64_t offset, std::span<const std::byte> bytes) {
   const StateView &view = store_.states()[state];
-  if (view.checksums.empty())
+  if (view.checksums.empty() || !slots_.readsAsOpened(view))
     return {};
   for (uint64_t done = 0; done < bytes.size(); done += view.chunkBytes) {
     uint64_t chunk = (offset + done) / view.chunkBytes;
@@ -381,11 +318,6 @@ Status ReadStream::verify(uint32_t state, uint64_t offset, std::span<const std::
     verified_[state][chunk] = true;
   }
   return {};
-}
-
-void ReadStream::endCommand(uint32_t index) {
-  list_->times(index).ended = now();
-  list_->event(index).signal();
 }
 
 } // namespace spillway

@@ -2,13 +2,12 @@
 // to the executor.
 #pragma once
 
-#include "runtime/executor/CommandList.h"
-#include "runtime/io/Engine.h"
+#include "runtime/executor/FileStream.h"
+#include "runtime/executor/Slots.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/state/CanonicalPart.h"
 #include "runtime/state/Store.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,19 +17,14 @@
 
 namespace spillway {
 
-class ReadStream {
+class ReadStream final : public FileStream {
 public:
   /// Opens the files of the states and declares `arenas` to the engine, which both
-  /// outlive it as `store` does. A drive that says nothing for `timeout` while
-  /// requests are in flight is broken.
-  static Result<std::unique_ptr<ReadStream>> create(const Store &store, io::Engine &engine,
+  /// outlive it as `store` and `slots` do.
+  static Result<std::unique_ptr<ReadStream>> create(const Store &store, const Slots &slots,
+                                                    io::Engine &engine,
                                                     std::span<const std::span<std::byte>> arenas,
                                                     std::chrono::milliseconds timeout);
-
-  /// Runs the list's commands of the read stream. Returns when all have ended, or
-  /// after an error when nothing is in flight any more. A broken drive is
-  /// waited for no longer than the timeout again.
-  void run(CommandList &list, RunState &state);
 
 private:
   /// What is on its way into memory for a command. Either consecutive bytes of a file, of
@@ -57,24 +51,16 @@ private:
 
   enum Part : uint32_t { head, middle, tail, packed, partCount };
 
-  class EngineWatcher final : public Watcher {
-  public:
-    explicit EngineWatcher(io::Engine &engine) : engine_(engine) {}
-    void wake() override { engine_.wake(); }
-
-  private:
-    io::Engine &engine_;
-  };
-
-  ReadStream(const Store &store, io::Engine &engine, std::chrono::milliseconds timeout)
-      : store_(store), engine_(engine), timeout_(timeout), watcher_(engine) {}
+  ReadStream(const Store &store, const Slots &slots, io::Engine &engine,
+             std::chrono::milliseconds timeout)
+      : FileStream(StreamKind::read, engine, timeout), store_(store), slots_(slots) {}
 
   Status initialise(std::span<const std::span<std::byte>> arenas);
 
-  Status pump();
-  /// Begins what can begin now: transfers until there is no room, no command, or
-  /// one whose events are pending. True where all commands have begun.
-  Result<bool> beginTransfers();
+  void restart() override;
+  Result<bool> begin() override;
+  Status complete(const io::Completion &completion) override;
+
   Status beginCommand(uint32_t index);
   /// Begins a part of the command that has begun in part; false where there is no room.
   Result<bool> beginPart(uint32_t index);
@@ -89,22 +75,14 @@ private:
   std::byte *packBuffer(uint32_t number) const;
   Layout layoutInFile(const StateView &state) const;
 
-  void noteProgress();
-  Status completeRequests();
-  Status completeRequest(const io::Completion &completion);
   Status completeTransfer(const Transfer &transfer);
   void completePiece(const LookupOperation &lookup, const Transfer &transfer);
   /// The command ends when this was its last piece.
   void endPiece(uint32_t index);
   Status verify(uint32_t state, uint64_t offset, std::span<const std::byte> bytes);
-  void endCommand(uint32_t index);
-  void drain();
-  Error withLabel(Error error, uint32_t index) const;
 
   const Store &store_;
-  io::Engine &engine_;
-  std::chrono::milliseconds timeout_;
-  EngineWatcher watcher_;
+  const Slots &slots_;
   /// Handles of the store's files.
   std::vector<int> files_;
   /// A flag for each chunk of each state: verified since the creation.
@@ -116,16 +94,7 @@ private:
   /// Where parts of linked states are read into; absent where there are none.
   std::optional<Arena> packBuffers_;
   std::vector<uint32_t> freePackBuffers_;
-  std::vector<io::Completion> completions_;
 
-  /// Of the run in progress.
-  CommandList *list_ = nullptr;
-  RunState *state_ = nullptr;
-  /// When bytes last came, or the engine was last idle, and how many had come by then.
-  io::TimePoint lastProgress_{};
-  uint64_t bytesAtLastProgress_ = 0;
-  /// The next command in the stream's order.
-  size_t position_ = 0;
   /// The command whose pieces are being begun, and, where it packs, those that are left.
   std::optional<uint32_t> unfinished_;
   CanonicalParts parts_;

@@ -5,6 +5,12 @@
 
 namespace spillway {
 
+namespace {
+bool isFileStream(StreamKind stream) {
+  return stream == StreamKind::read || stream == StreamKind::write;
+}
+} // namespace
+
 RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTimes> times,
                   int64_t begin, int64_t end) {
   RunTimes sums{.wallNs = end - begin};
@@ -15,7 +21,7 @@ RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTime
     sums.computeNs += times[index].ended - times[index].started;
     auto last = std::ranges::max_element(command.waits, {},
                                          [&](uint32_t wait) { return times[wait].ended; });
-    if (last != command.waits.end() && commands[*last].stream == StreamKind::read &&
+    if (last != command.waits.end() && isFileStream(commands[*last].stream) &&
         times[*last].ended > times[index].reached)
       sums.blockedOnIoNs += times[index].started - times[index].reached;
   }
@@ -37,7 +43,7 @@ void appendTraceEvents(std::string &json, int process, std::string_view name,
             {"tid", stream},
             {"name", "thread_name"},
             {"args", {{"name", spillway::name(static_cast<StreamKind>(stream))}}}});
-  constexpr std::string_view kinds[] = {"read", "copy", "launch", "lookup", "all-gather"};
+  constexpr std::string_view kinds[] = {"read", "copy", "launch", "lookup", "all-gather", "write"};
   for (size_t index = 0; index < commands.size(); ++index) {
     const Command &command = commands[index];
     const CommandTimes &time = times[index];

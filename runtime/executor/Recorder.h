@@ -31,7 +31,7 @@ struct RunTimes {
   int64_t wallNs = 0;
   /// Of the compute stream's commands, from start to end.
   int64_t computeNs = 0;
-  /// That the compute stream waited while a read or lookup from a file was the
+  /// That the compute stream waited while a read, a lookup from a file or a write was the
   /// last of what it waited for.
   int64_t blockedOnIoNs = 0;
 };

@@ -40,7 +40,8 @@ struct OpenOptions {
   /// gives an ordinary file; requests are held to the alignment all the same.
   bool direct = true;
   /// Bytes from the start of a written file to set aside at once, so that a full
-  /// disk is noticed before the first byte is written.
+  /// disk is noticed before the first byte is written. The file has as many from then on; those
+  /// that nobody has written are 0.
   uint64_t reserve = 0;
 };
 

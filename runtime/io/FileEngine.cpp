@@ -46,7 +46,11 @@ Status prepareFile(int descriptor, const std::filesystem::path &path, const Open
   do
     code = fallocate(descriptor, 0, 0, static_cast<off_t>(options.reserve)) == 0 ? 0 : errno;
   while (code == EINTR);
-  if (code != 0 && code != EOPNOTSUPP)
+  if (code == EOPNOTSUPP) {
+    bool isShorter = static_cast<uint64_t>(facts.st_size) < options.reserve;
+    code = isShorter && ftruncate(descriptor, static_cast<off_t>(options.reserve)) != 0 ? errno : 0;
+  }
+  if (code != 0)
     return systemError(
         code, fmt::format("cannot set aside {} bytes for '{}'", options.reserve, path.string()));
   return {};

@@ -14,7 +14,7 @@ SessionOptions optionsOf(const SessionOptions &options, uint32_t rank, const Man
   if (!own.threads && manifest.ranks > 1)
     own.threads = std::max(1u, std::min(availableProcessors() / manifest.ranks, manifest.threads));
   if (rank + 1 != manifest.ranks)
-    own.fault.reset();
+    own.readFault.reset();
   return own;
 }
 } // namespace

@@ -1,10 +1,21 @@
 #include "runtime/session/Session.h"
 #include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/io/ThrottledEngine.h"
 
 #include <algorithm>
 
 namespace spillway {
+
+namespace {
+Result<std::unique_ptr<io::Engine>> makeEngine(const SessionOptions &options,
+                                               const std::optional<io::Fault> &fault) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<io::Engine> engine, io::makeEngine(options.engine));
+  if (options.throttle.readBytesPerSecond > 0 || options.throttle.writeBytesPerSecond > 0)
+    engine = std::make_unique<io::ThrottledEngine>(std::move(engine), options.throttle);
+  if (fault)
+    engine = std::make_unique<io::FailingEngine>(std::move(engine), *fault);
+  return engine;
+}
+} // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const std::filesystem::path &folder,
                                                const SessionOptions &options) {
@@ -19,34 +30,57 @@ Result<std::unique_ptr<Session>> Session::open(Bundle bundle, const SessionOptio
   return session;
 }
 
+Status Session::lockStates(bool writable) {
+  std::filesystem::path path = bundle_.folder() / commitsName;
+  std::error_code code;
+  if (!std::filesystem::exists(path, code))
+    return {};
+  SPILLWAY_ASSIGN_OR_RETURN(
+      lock_, FileLock::acquire(path, writable ? FileLock::exclusive : FileLock::shared));
+  if (!lock_)
+    return userError("'{}' is {} by another process", bundle_.folder().string(),
+                     writable ? "trained or run" : "trained");
+  return {};
+}
+
 Status Session::initialise(const SessionOptions &options) {
+  SPILLWAY_RETURN_IF_ERROR(lockStates(options.writable));
   SPILLWAY_ASSIGN_OR_RETURN(store_, Store::parse(bundle_.storeIndex(), bundle_.folder()));
   self_ = createSelfCommunicator();
   Communicator &communicator = options.communicator ? *options.communicator : *self_;
-  SPILLWAY_ASSIGN_OR_RETURN(program_,
-                            Program::parse(bundle_.table(), store_, communicator.rank()));
+  SPILLWAY_ASSIGN_OR_RETURN(program_, Program::parse(bundle_.table(), store_, communicator.rank()));
   unsigned threads =
       options.threads.value_or(std::min<unsigned>(program_.threads, availableProcessors()));
   if (threads == 0 || threads > program_.threads)
     return userError("{} threads were asked for; the model was compiled for 1 to {}", threads,
                      program_.threads);
+  if (program_.writesStates() && !options.writable)
+    return userError("'{}' was compiled to train: its step rewrites the model's states. Use "
+                     "`spillway train`",
+                     bundle_.folder().string());
+  if (options.writable && program_.ranks > 1)
+    return userError("'{}' is for {} ranks; only a bundle for one can be trained",
+                     bundle_.folder().string(), program_.ranks);
   if (!options.replay) {
     SPILLWAY_ASSIGN_OR_RETURN(KernelLibrary kernels,
                               KernelLibrary::load(bundle_.kernels(), program_.kernels));
     kernels_.emplace(std::move(kernels));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(engine_, io::makeEngine(options.engine));
-  if (options.readBytesPerSecond > 0)
-    engine_ = std::make_unique<io::ThrottledEngine>(
-        std::move(engine_), io::Throttle{.readBytesPerSecond = options.readBytesPerSecond});
-  if (options.fault)
-    engine_ = std::make_unique<io::FailingEngine>(std::move(engine_), *options.fault);
+  SPILLWAY_ASSIGN_OR_RETURN(readEngine_, makeEngine(options, options.readFault));
+  if (program_.writesStates()) {
+    SPILLWAY_ASSIGN_OR_RETURN(writeEngine_, makeEngine(options, options.writeFault));
+  }
   SPILLWAY_ASSIGN_OR_RETURN(team_, ThreadTeam::create(threads));
   device_ = createCpuDevice(*team_);
-  SPILLWAY_ASSIGN_OR_RETURN(executor_,
-                            Executor::create({program_, store_, *device_, communicator, *engine_,
-                                              kernels_ ? std::span(kernels_->functions())
-                                                       : std::span<const KernelFunction>()}));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      executor_, Executor::create({.program = program_,
+                                   .store = store_,
+                                   .device = *device_,
+                                   .communicator = communicator,
+                                   .engine = *readEngine_,
+                                   .kernels = kernels_ ? std::span(kernels_->functions())
+                                                       : std::span<const KernelFunction>(),
+                                   .writeEngine = writeEngine_.get()}));
   return {};
 }
 

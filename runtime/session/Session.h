@@ -1,6 +1,7 @@
 // A bundle that is ready to run in this process.
 #pragma once
 
+#include "runtime/base/FileLock.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/bundle/Bundle.h"
@@ -8,6 +9,7 @@
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/KernelLibrary.h"
 #include "runtime/io/FailingEngine.h"
+#include "runtime/io/ThrottledEngine.h"
 
 #include <filesystem>
 #include <memory>
@@ -20,10 +22,13 @@ struct SessionOptions {
   /// but not more than there are processors.
   std::optional<unsigned> threads;
   io::EngineKind engine = io::EngineKind::automatic;
-  /// Holds reads back to this bandwidth; 0 does not.
-  double readBytesPerSecond = 0;
-  /// For tests of faults.
-  std::optional<io::Fault> fault;
+  /// Holds reads and writes back to these bandwidths; 0 does not.
+  io::Throttle throttle;
+  /// For tests of faults: in reading, and in writing and committing.
+  std::optional<io::Fault> readFault;
+  std::optional<io::Fault> writeFault;
+  /// Whether the program may write states, which only one process may at a time.
+  bool writable = false;
   /// Runs everything but the kernels.
   bool replay = false;
   /// The rank that the session is; outlives it. By default the only one of a world.
@@ -41,7 +46,9 @@ public:
   const Bundle &bundle() const { return bundle_; }
   const Store &store() const { return store_; }
   const Program &program() const { return program_; }
-  const io::Engine &engine() const { return *engine_; }
+  const io::Engine &readEngine() const { return *readEngine_; }
+  /// Null where the program writes nothing.
+  const io::Engine *writeEngine() const { return writeEngine_.get(); }
   Executor &executor() { return *executor_; }
   unsigned threads() const { return team_->size(); }
 
@@ -52,12 +59,16 @@ private:
   explicit Session(Bundle bundle) : bundle_(std::move(bundle)) {}
 
   Status initialise(const SessionOptions &options);
+  Status lockStates(bool writable);
 
   Bundle bundle_;
+  /// Of what other processes may do with the states meanwhile.
+  std::optional<FileLock> lock_;
   Store store_;
   Program program_;
   std::optional<KernelLibrary> kernels_;
-  std::unique_ptr<io::Engine> engine_;
+  std::unique_ptr<io::Engine> readEngine_;
+  std::unique_ptr<io::Engine> writeEngine_;
   std::unique_ptr<ThreadTeam> team_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Communicator> self_;

@@ -6,6 +6,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,11 +55,15 @@ struct StateView {
   StateType type;
   /// Index into Store::files().
   uint32_t file = 0;
+  /// Of a state that steps rewrite: of the slot that holds what was committed last.
   uint64_t fileOffset = 0;
   uint64_t chunkBytes = 0;
   /// XXH3-64 of each chunk with its padding; empty for linked files.
   std::vector<uint64_t> checksums;
+  /// Of a state that steps rewrite: place of the other slot, which they write.
+  std::optional<uint64_t> otherOffset = std::nullopt;
 
+  bool isRewritten() const { return otherOffset.has_value(); }
   uint64_t chunkCount() const {
     return chunkBytes == 0 ? 0 : (type.storedBytes() + chunkBytes - 1) / chunkBytes;
   }

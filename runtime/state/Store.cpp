@@ -78,6 +78,14 @@ Result<StateView> readStateEntry(const store::State &entry, std::span<const Stor
     return refuse(fmt::format("its bytes {} to {} are not inside '{}' of {} bytes",
                               state.fileOffset, state.fileOffset + extent, file.path.string(),
                               file.bytes));
+  if (uint64_t second = entry.second_offset(); second != 0) {
+    bool overlaps = second < state.fileOffset + extent && state.fileOffset < second + extent;
+    if (file.linked || second % blockBytes != 0 || second > file.bytes ||
+        extent > file.bytes - second || overlaps)
+      return refuse(fmt::format("its second slot is at {} of '{}' of {} bytes", second,
+                                file.path.string(), file.bytes));
+    state.otherOffset = second;
+  }
   if (file.linked) {
     if (!state.checksums.empty())
       return refuse("a linked state has no checksums");
@@ -115,7 +123,8 @@ std::vector<std::byte> encodeStoreIndex(std::span<const StoreFile> files,
         builder, state.type.name.c_str(), static_cast<uint8_t>(state.type.dataType),
         &state.type.shape, static_cast<store::Layout>(state.type.layout),
         static_cast<uint8_t>(state.type.panelDim), state.type.panelWidth, state.file,
-        state.fileOffset, 0, state.type.storedBytes(), state.chunkBytes, &state.checksums));
+        state.fileOffset, state.otherOffset.value_or(0), state.type.storedBytes(), state.chunkBytes,
+        &state.checksums));
   builder.Finish(store::CreateStoreDirect(builder, &encodedFiles, &encodedStates),
                  store::StoreIdentifier());
   auto *bytes = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
@@ -133,6 +142,7 @@ Result<Store> Store::parse(std::span<const std::byte> index, const std::filesyst
     return machineError("the index of the store in '{}' is damaged", bundle.string());
   const store::Store *root = store::GetStore(index.data());
   Store store;
+  store.folder_ = bundle;
   for (const store::File *entry : *root->files()) {
     SPILLWAY_ASSIGN_OR_RETURN(StoreFile file, readFileEntry(*entry, bundle));
     store.files_.push_back(std::move(file));
@@ -141,7 +151,36 @@ Result<Store> Store::parse(std::span<const std::byte> index, const std::filesyst
     SPILLWAY_ASSIGN_OR_RETURN(StateView state, readStateEntry(*entry, store.files_));
     store.states_.push_back(std::move(state));
   }
+  SPILLWAY_RETURN_IF_ERROR(store.applyLastCommit());
   return store;
+}
+
+Status Store::applyLastCommit() {
+  if (std::ranges::none_of(states_, &StateView::isRewritten))
+    return {};
+  SPILLWAY_ASSIGN_OR_RETURN(CommittedVersion version,
+                            readLastCommit(folder_ / commitsName, rewrittenChunks(states_)));
+  lastCommit_ = std::move(version.commit);
+  auto sums = version.checksums.begin();
+  for (StateView &state : states_) {
+    if (!state.isRewritten())
+      continue;
+    if (lastCommit_.slot == 1)
+      std::swap(state.fileOffset, *state.otherOffset);
+    if (lastCommit_.sequence == 0)
+      continue;
+    std::copy_n(sums, state.checksums.size(), state.checksums.begin());
+    sums += static_cast<long>(state.checksums.size());
+  }
+  return {};
+}
+
+uint64_t rewrittenChunks(std::span<const StateView> states) {
+  uint64_t chunks = 0;
+  for (const StateView &state : states)
+    if (state.isRewritten())
+      chunks += state.checksums.size();
+  return chunks;
 }
 
 const StateView *Store::find(std::string_view name) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/base/Status.h"
+#include "runtime/state/Commit.h"
 #include "runtime/state/State.h"
 
 #include <cstddef>
@@ -27,16 +28,18 @@ struct StoreFile {
 };
 
 /// The index of these files and states, as Store::parse reads it. The path of a
-/// file of the bundle is a plain name.
+/// file of the bundle is a plain name. Nothing is committed yet: a rewritten state's first slot
+/// is at its `fileOffset`.
 std::vector<std::byte> encodeStoreIndex(std::span<const StoreFile> files,
                                         std::span<const StateView> states);
 
-/// A checked index. Holds no file open.
+/// A checked index, of the states as they were committed last. Holds no file open.
 class Store {
 public:
   /// Reads and checks the index in `bundle`, and that its files exist, have the
-  /// recorded sizes and (linked ones) the recorded modification times. Machine
-  /// errors name the file or state and what was expected.
+  /// recorded sizes and (linked ones) the recorded modification times; and, where steps
+  /// rewrite states, the last commit. Machine errors name the file or state and what was
+  /// expected.
   static Result<Store> open(const std::filesystem::path &bundle);
 
   /// The same for an index in memory (aligned to 8 bytes).
@@ -47,10 +50,22 @@ public:
   /// Null where there is none of that name.
   const StateView *find(std::string_view name) const;
 
+  const std::filesystem::path &folder() const { return folder_; }
+  /// When the store was read.
+  const Commit &lastCommit() const { return lastCommit_; }
+
 private:
+  /// Puts the committed slots of the rewritten states first.
+  Status applyLastCommit();
+
+  std::filesystem::path folder_;
+  Commit lastCommit_;
   std::vector<StoreFile> files_;
   std::vector<StateView> states_;
 };
+
+/// Chunks of all states that steps rewrite.
+uint64_t rewrittenChunks(std::span<const StateView> states);
 
 /// The error of a chunk whose bytes have the checksum `sum`.
 Error damagedChunk(const Store &store, const StateView &state, size_t chunk, uint64_t sum);

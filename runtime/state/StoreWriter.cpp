@@ -54,6 +54,13 @@ public:
     return {};
   }
 
+  /// Leaves bytes as they are. What precedes them are whole blocks.
+  Status skip(uint64_t bytes) {
+    SPILLWAY_RETURN_IF_ERROR(flush());
+    offset_ += bytes;
+    return {};
+  }
+
   /// The file's bytes are whole blocks by now.
   Status finish() {
     SPILLWAY_RETURN_IF_ERROR(flush());
@@ -114,27 +121,46 @@ public:
 
   Status write() {
     SPILLWAY_RETURN_IF_ERROR(layOut());
-    std::filesystem::path path = bundle_ / storeDataName;
-    std::error_code code;
-    std::filesystem::remove(path, code);
-    SPILLWAY_RETURN_IF_ERROR(
-        requireSpace(bundle_, files_[0].bytes + spareBytes, "the states of a bundle"));
-    Status status = writeData(path);
+    removeFiles();
+    bool isRewritten = std::ranges::any_of(views_, &StateView::isRewritten);
+    uint64_t commitsBytes = isRewritten ? commitsFileBytes(rewrittenChunkCount()) : 0;
+    SPILLWAY_RETURN_IF_ERROR(requireSpace(bundle_, files_[0].bytes + commitsBytes + spareBytes,
+                                          "the states of a bundle"));
+    Status status = writeFile(bundle_ / storeDataName, files_[0].bytes,
+                              [this](int file) { return writeStates(file); });
+    if (status.ok() && isRewritten)
+      status = writeFile(bundle_ / commitsName, commitsBytes,
+                         [this](int file) { return SequentialFile(engine_, file).finish(); });
     if (status.ok())
       status = writeFileAtomically(bundle_ / storeIndexName, encodeStoreIndex(files_, views_));
     if (!status.ok())
-      std::filesystem::remove(path, code);
+      removeFiles();
     return status;
   }
 
 private:
-  /// Gives each state its place.
+  void removeFiles() const {
+    std::error_code code;
+    for (std::string_view name : {storeDataName, commitsName})
+      std::filesystem::remove(bundle_ / name, code);
+  }
+
+  uint64_t rewrittenChunkCount() const {
+    uint64_t chunks = 0;
+    for (const StateView &view : views_)
+      chunks += view.isRewritten() ? view.chunkCount() : 0;
+    return chunks;
+  }
+
+  /// Gives each state its places.
   Status layOut() {
     files_.push_back({std::filesystem::path(storeDataName), false, 0, 0});
     std::map<std::filesystem::path, uint32_t> linked;
     for (const NewState &state : states_) {
       SPILLWAY_RETURN_IF_ERROR(state.type.check());
-      StateView view{.type = state.type, .checksums = {}};
+      StateView view{.type = state.type, .checksums = {}, .otherOffset = {}};
+      if (state.link && (state.rewritten || state.zero))
+        return bugError("the linked state '{}' is to be written", state.type.name);
       if (state.link) {
         SPILLWAY_ASSIGN_OR_RETURN(view.file, linkFile(state.link->file, linked));
         view.fileOffset = state.link->offset;
@@ -146,6 +172,11 @@ private:
       }
       views_.push_back(std::move(view));
     }
+    for (size_t state = 0; state < states_.size(); ++state)
+      if (states_[state].rewritten) {
+        views_[state].otherOffset = files_[0].bytes;
+        files_[0].bytes += roundUpToBlock(states_[state].type.storedBytes());
+      }
     return {};
   }
 
@@ -163,11 +194,12 @@ private:
     return place->second;
   }
 
-  Status writeData(const std::filesystem::path &path) {
-    SPILLWAY_ASSIGN_OR_RETURN(int file, engine_.open(path, {.access = io::Access::truncate,
-                                                            .direct = true,
-                                                            .reserve = files_[0].bytes}));
-    Status status = writeStates(file);
+  template <typename Body>
+  Status writeFile(const std::filesystem::path &path, uint64_t bytes, Body &&body) {
+    SPILLWAY_ASSIGN_OR_RETURN(
+        int file,
+        engine_.open(path, {.access = io::Access::truncate, .direct = true, .reserve = bytes}));
+    Status status = body(file);
     if (Status closed = engine_.close(file); status.ok() && !closed.ok())
       status = std::move(closed);
     return status;
@@ -193,13 +225,33 @@ private:
     sums_ = &views_[state].checksums;
     sum_.reset();
     uint64_t stored = type.storedBytes();
+    if (states_[state].zero)
+      return skipZeros(roundUpToBlock(stored));
     SPILLWAY_RETURN_IF_ERROR(type.layout == Layout::rowMajor ? writeRows(state)
                                                              : writePanels(state));
-    static constexpr std::byte zeros[blockBytes] = {};
     SPILLWAY_RETURN_IF_ERROR(append(std::span(zeros).first(roundUpToBlock(stored) - stored)));
     if (chunkLeft_ != chunkBytes_)
       sums_->push_back(sum_.value());
     return {};
+  }
+
+  /// A file that is set aside reads as zeros.
+  Status skipZeros(uint64_t extent) {
+    for (uint64_t begin = 0; begin < extent; begin += chunkBytes_)
+      sums_->push_back(sumOfZeros(std::min(chunkBytes_, extent - begin)));
+    return output_->skip(extent);
+  }
+
+  /// Of so many blocks of zeros.
+  uint64_t sumOfZeros(uint64_t bytes) {
+    auto [place, isNew] = sumsOfZeros_.try_emplace(bytes);
+    if (isNew) {
+      sum_.reset();
+      for (uint64_t done = 0; done < bytes; done += blockBytes)
+        sum_.update(zeros);
+      place->second = sum_.value();
+    }
+    return place->second;
   }
 
   Status writeRows(size_t state) {
@@ -283,6 +335,8 @@ private:
     return {};
   }
 
+  static constexpr std::byte zeros[blockBytes] = {};
+
   const std::filesystem::path &bundle_;
   io::Engine &engine_;
   std::span<const NewState> states_;
@@ -300,6 +354,7 @@ private:
   std::vector<uint64_t> *sums_ = nullptr;
   uint64_t chunkBytes_ = 0;
   uint64_t chunkLeft_ = 0;
+  std::map<uint64_t, uint64_t> sumsOfZeros_;
 };
 } // namespace
 

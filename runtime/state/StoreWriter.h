@@ -25,7 +25,12 @@ struct NewState {
     std::filesystem::path file;
     uint64_t offset = 0;
   };
-  std::optional<Link> link;
+  std::optional<Link> link = std::nullopt;
+
+  /// Steps rewrite it: it has a second slot. Not for a linked one.
+  bool rewritten = false;
+  /// All its bytes are zero: none is read or written. Not for a linked one.
+  bool zero = false;
 };
 
 /// Fills `target` with the bytes of the logical tensor `state` (an index) from
@@ -40,10 +45,12 @@ struct StoreWriterOptions {
   uint64_t bufferBytes = 8 << 20;
 };
 
-/// Writes `states.bin` (past the page cache, durably) and then `states.index`
-/// (atomically) into the folder `bundle`. The space is checked and set aside
-/// before the first byte is written. The order of `states` is that of the index
-/// and of the extents. After an error there is no `states.bin`.
+/// Writes `states.bin` and, where there are states that steps rewrite, a `commits.bin`
+/// without commits (past the page cache, durably), and then `states.index`
+/// (atomically) into the folder `bundle`. The space, of second slots too, is checked and set
+/// aside before the first byte is written. The order of `states` is that of the index
+/// and of the extents; second slots follow in the same order. After an error there is no
+/// `states.bin` and no `commits.bin`.
 Status writeStore(const std::filesystem::path &bundle, io::Engine &engine,
                   std::span<const NewState> states, const ReadCanonical &read,
                   const StoreWriterOptions &options = {});

@@ -11,9 +11,9 @@
 // What is updated with a weight lies as the weight does.
 // CHECK: zero.state @w "w" : {{.*}} layout(<1>)
 // CHECK: zero.state @m "m" : {{.*}} layout(<1>)
-zero.state @w "w" : tensor<64x32xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
-zero.state @m "m" : tensor<64x32xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
-zero.state @s "s" : tensor<8x8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+zero.state @w "w" : tensor<64x32xf32> role(<parameter>) rewritten source(#zero.splat<1.0 : f32>)
+zero.state @m "m" : tensor<64x32xf32> role(<moment>) rewritten source(#zero.splat<0.0 : f32>)
+zero.state @s "s" : tensor<8x8xf32> role(<parameter>) rewritten source(#zero.splat<1.0 : f32>)
 
 // CHECK: func.func @main(%[[X:[a-z0-9]+]]: tensor<8x64xf32> {{.*}}, %[[G:[a-z0-9]+]]: tensor<8x32xf32>
 // CHECK: %[[W:.*]] = zero.use @w

@@ -9,7 +9,7 @@
 // VALUE: error: the optimizer's option 'momentum=much': expected NAME=NUMBER, with one of momentum, nesterov, weight_decay
 
 // CHECK: zero.state @w "w"
-// CHECK-NEXT: zero.state @w.momentum_buffer "w.momentum_buffer" : tensor<2x3xf32> role(<moment>) source(#zero.splat<0.000000e+00 : f32>)
+// CHECK-NEXT: zero.state @w.momentum_buffer "w.momentum_buffer" : tensor<2x3xf32> role(<moment>) rewritten source(#zero.splat<0.000000e+00 : f32>)
 // CHECK: zero.state @b.momentum_buffer
 // CHECK: func.func @main(%[[X:.*]]: tensor<2x3xf32>, %[[LR:.*]]: tensor<f64> {spillway.name = "lr", spillway.type = "f64"})
 // CHECK-SAME: -> (tensor<f32> {spillway.name = "loss"}, tensor<f32> {spillway.name = "grad_norm", spillway.type = "f32"})

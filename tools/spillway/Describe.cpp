@@ -21,15 +21,19 @@ const Json &part(const Json &object, const char *key) {
 }
 
 std::string summarizeList(const std::vector<Command> &commands) {
-  size_t counts[5] = {};
+  size_t counts[6] = {};
   for (const Command &command : commands)
     ++counts[command.operation.index()];
-  constexpr std::string_view names[] = {"reads", "copies", "launches", "look-ups", "all-gathers"};
+  constexpr std::string_view names[] = {"reads",    "copies",      "launches",
+                                        "look-ups", "all-gathers", "writes"};
   std::string text = fmt::format("{} commands", commands.size());
   for (size_t kind = 0; kind < std::size(names); ++kind)
     if (counts[kind] != 0)
       text += fmt::format(", {} {}", counts[kind], names[kind]);
-  return text + fmt::format("; {} from files", formatSize(plannedReadBytes(commands)));
+  text += fmt::format("; {} from files", formatSize(plannedReadBytes(commands)));
+  if (uint64_t written = plannedWriteBytes(commands))
+    text += fmt::format(", {} to files", formatSize(written));
+  return text;
 }
 
 std::string describeModel(const PlannedBundle &bundle) {
@@ -78,6 +82,11 @@ std::string describeMemory(const PlannedBundle &bundle) {
     text += fmt::format(": {} stay in memory, {} come from NVMe each step", formatSize(kept),
                         formatSize(stored - std::min(stored, kept)));
   text += "\n";
+  if (bundle.program.writesStates()) {
+    const Commit &commit = bundle.store.lastCommit();
+    text += commit.sequence == 0 ? "trains: no step is committed yet\n"
+                                 : fmt::format("trains: {} steps are committed\n", commit.step);
+  }
   if (uint64_t minimum = bytesIn(bundle.plan, "minimum_bytes"))
     text += fmt::format("smallest memory that works: {}; {} alone takes {}\n", formatSize(minimum),
                         bundle.plan.value("floor_operation", ""),
@@ -127,6 +136,9 @@ std::string describeBundle(const PlannedBundle &bundle) {
   return describeModel(bundle) + describeMemory(bundle) +
          fmt::format("prologue: {}\nstep: {}\n", summarizeList(bundle.program.prologue),
                      summarizeList(bundle.program.step)) +
+         (bundle.program.checkpoint.empty()
+              ? ""
+              : fmt::format("checkpoint: {}\n", summarizeList(bundle.program.checkpoint))) +
          describePrediction(bundle);
 }
 
@@ -164,6 +176,9 @@ nlohmann::ordered_json bundleToJson(const PlannedBundle &bundle) {
           {"state_bytes", stored},
           {"read_bytes_prologue", plannedReadBytes(bundle.program.prologue)},
           {"read_bytes_step", plannedReadBytes(bundle.program.step)},
+          {"write_bytes_step", plannedWriteBytes(bundle.program.step)},
+          {"write_bytes_checkpoint", plannedWriteBytes(bundle.program.checkpoint)},
+          {"committed_steps", bundle.store.lastCommit().step},
           {"plan", bundle.plan}};
 }
 

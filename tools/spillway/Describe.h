@@ -13,7 +13,7 @@ std::string describeBundle(const PlannedBundle &bundle);
 /// Every state and its place, one a line.
 std::string describeStates(const PlannedBundle &bundle);
 
-/// The commands of prologue and step, one a line.
+/// The commands of prologue, step and checkpoint, one a line.
 std::string describeTable(const PlannedBundle &bundle);
 
 /// The figures of all three, and the plan's, for programs.

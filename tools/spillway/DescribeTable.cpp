@@ -30,6 +30,9 @@ std::string printOperation(const Command &command, const Program &program, const
                        lookup->fromArena ? "in" : "through",
                        printSlice(lookup->fromArena ? lookup->resident : lookup->staging),
                        printSlice(lookup->target));
+  if (auto *write = std::get_if<WriteOperation>(&command.operation))
+    return fmt::format("write {} to {} +{} of '{}'", printSlice(write->source), write->bytes,
+                       write->offset, store.states()[write->state].type.name);
   const auto &gather = std::get<AllGatherOperation>(command.operation);
   return fmt::format("all-gather {} to {}", printSlice(gather.source), printSlice(gather.target));
 }
@@ -52,8 +55,12 @@ std::string printCommands(std::string_view title, const std::vector<Command> &co
 } // namespace
 
 std::string describeTable(const PlannedBundle &bundle) {
-  return printCommands("prologue", bundle.program.prologue, bundle.program, bundle.store) +
-         printCommands("step", bundle.program.step, bundle.program, bundle.store);
+  const Program &program = bundle.program;
+  std::string text = printCommands("prologue", program.prologue, program, bundle.store) +
+                     printCommands("step", program.step, program, bundle.store);
+  if (!program.checkpoint.empty())
+    text += printCommands("checkpoint", program.checkpoint, program, bundle.store);
+  return text;
 }
 
 } // namespace spillway

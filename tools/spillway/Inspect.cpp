@@ -82,7 +82,7 @@ void addInspectCommand(CLI::App &app, Status &status) {
   command->add_option("bundle", options->bundle, "The folder that `compile` wrote")
       ->type_name("BUNDLE");
   CLI::Option *json = command->add_flag("--json", options->json, "Print it as JSON");
-  command->add_flag("--table", options->table, "Print the commands of prologue and step")
+  command->add_flag("--table", options->table, "Print the commands of prologue, step and checkpoint")
       ->excludes(json);
   command->add_flag("--states", options->states, "Print every state and its place")->excludes(json);
   command

@@ -47,7 +47,7 @@ Status writeTrace(const std::filesystem::path &path, Session &session) {
 Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps) {
   Session &session = job.session(0);
   const Program &program = session.program();
-  io::Counters counters = session.engine().counters();
+  io::Counters counters = session.readEngine().counters();
   uint64_t plannedPrologue = plannedReadBytes(program.prologue);
   uint64_t plannedStep = plannedReadBytes(program.step);
   nlohmann::json arenas = nlohmann::json::object();
@@ -58,7 +58,7 @@ Status writeStats(const std::filesystem::path &path, InProcessJob &job, const St
     const Program &own = job.session(rank).program();
     ranks.push_back({{"planned_read_bytes_prologue", plannedReadBytes(own.prologue)},
                      {"planned_read_bytes_step", plannedReadBytes(own.step)},
-                     {"read_bytes", job.session(rank).engine().counters().readBytes}});
+                     {"read_bytes", job.session(rank).readEngine().counters().readBytes}});
   }
   auto rate = [](uint64_t amount, uint64_t over) {
     return over == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(over);
@@ -67,7 +67,7 @@ Status writeStats(const std::filesystem::path &path, InProcessJob &job, const St
       {"steps", steps.size()},
       {"ranks", ranks},
       {"threads", session.threads()},
-      {"engine", session.engine().name()},
+      {"engine", session.readEngine().name()},
       {"prologue_ms", milliseconds(session.executor().lastPrologue().wallNs)},
       {"step_ms", listOf(steps, &RunTimes::wallNs)},
       {"step_ms_median", milliseconds(medianOf(steps, &RunTimes::wallNs))},

@@ -91,10 +91,10 @@ Result<SessionOptions> makeSessionOptions(const RunOptions &options) {
     SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(size));
     if (bytes == 0)
       return userError("--throttle-read '{}': nothing would ever be read", options.throttleRead);
-    session.readBytesPerSecond = static_cast<double>(bytes);
+    session.throttle.readBytesPerSecond = static_cast<double>(bytes);
   }
   if (!options.failIo.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(session.fault, parseFault(options.failIo));
+    SPILLWAY_ASSIGN_OR_RETURN(session.readFault, parseFault(options.failIo));
   }
   return session;
 }

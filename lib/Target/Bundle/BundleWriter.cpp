@@ -28,6 +28,13 @@ LogicalResult diagnose(Location location, const Status &status) {
   return spillway::emitError(location, status.error());
 }
 
+/// Whether all bits of a value are zero.
+bool isZero(Attribute value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return number.getValue().isPosZero();
+  return cast<IntegerAttr>(value).getValue().isZero();
+}
+
 NewState newState(zero::StateOp state) {
   RankedTensorType type = state.getTensorType();
   NewState result;
@@ -44,6 +51,9 @@ NewState newState(zero::StateOp state) {
     result.link = {file.getPath().str(), file.getOffset()};
     return result;
   }
+  result.rewritten = state.getRewritten();
+  auto splat = dyn_cast<zero::SplatAttr>(state.getSource());
+  result.zero = splat && isZero(splat.getValue());
   if (state.getChunkUnits() < state.getUnitCount())
     result.chunkBytes = state.getChunkUnits() * state.getUnitBytes();
   return result;
@@ -74,7 +84,7 @@ void removeAbandoned(const std::filesystem::path &path) {
 /// nothing.
 std::string foreignEntry(const std::filesystem::path &bundle) {
   constexpr std::string_view own[] = {manifestName, kernelsName,    tableName,    planName,
-                                      programName,  storeIndexName, storeDataName};
+                                      programName,  storeIndexName, storeDataName, commitsName};
   std::error_code code;
   for (const auto &entry : std::filesystem::directory_iterator(bundle, code))
     if (std::string name = entry.path().filename().string(); std::ranges::find(own, name) == std::end(own))
@@ -122,7 +132,7 @@ LogicalResult BundleWriter::requireSpace(ModuleOp module) {
   uint64_t bytes = 0;
   for (auto state : module.getOps<zero::StateOp>())
     if (!zero::isLinked(state))
-      bytes += roundUpToBlock(static_cast<uint64_t>(state.getStoredBytes()));
+      bytes += (state.getRewritten() ? 2 : 1) * roundUpToBlock(static_cast<uint64_t>(state.getStoredBytes()));
   return diagnose(location_, spillway::requireSpace(folder_, bytes, "the states of a bundle"));
 }
 

@@ -26,9 +26,10 @@ public:
                                                   options_.kernelUnits));
     auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
     auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);
+    auto checkpoint = encodeCommands(program.checkpoint);
     builder_.Finish(table::CreateProgramDirect(builder_, options_.version, program.ranks,
                                                program.threads, &arenas, &kernels, &inputs,
-                                               &outputs, &prologue, &step),
+                                               &outputs, &prologue, &step, &checkpoint),
                     table::ProgramIdentifier());
     auto *bytes = reinterpret_cast<const std::byte *>(builder_.GetBufferPointer());
     return {bytes, bytes + builder_.GetSize()};
@@ -98,6 +99,13 @@ private:
     table::Slice target = encode(gather.target);
     return {table::Operation::AllGather,
             table::CreateAllGather(builder_, &source, &target).Union()};
+  }
+
+  Encoded encodeOperation(const WriteOperation &write) {
+    table::Slice source = encode(write.source, options_.partStride);
+    return {table::Operation::Write, table::CreateWrite(builder_, write.state, write.offset,
+                                                        write.bytes, &source, options_.rankStride)
+                                         .Union()};
   }
 
   EncodeOptions options_;

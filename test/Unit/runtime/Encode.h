@@ -11,9 +11,9 @@ namespace spillway::test {
 
 struct EncodeOptions {
   uint32_t version = tableVersion;
-  /// Of reads, in the state.
+  /// Of reads and writes, in the state.
   uint64_t rankStride = 0;
-  /// Of what reads bring and gathers take, in the arena.
+  /// Of what reads bring, and gathers and writes take, in the arena.
   uint64_t partStride = 0;
   /// Of every kernel.
   uint32_t kernelInputs = 0;

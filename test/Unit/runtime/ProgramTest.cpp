@@ -17,14 +17,15 @@ namespace {
 template <typename T> T &operationOf(Command &command) { return std::get<T>(command.operation); }
 
 /// A program with one command of each kind, over a store with a state of two
-/// chunks and a linked one.
+/// chunks, a linked one, and one of two chunks that is rewritten: the first by the step.
 class ProgramTest : public testing::Test {
 protected:
   void SetUp() override {
-    writeBytes(folder.path() / "states.bin", std::vector<std::byte>(16384));
+    writeBytes(folder.path() / "states.bin", std::vector<std::byte>(32768));
+    writeBytes(folder.path() / commitsName, std::vector<std::byte>(commitsFileBytes(2)));
     linkedPath = folder.path() / "model.onnx";
     writeBytes(linkedPath, std::vector<std::byte>(1000));
-    std::vector<StoreFile> files = {{"states.bin", false, 16384, 0}, {linkedPath, true, 1000, 0}};
+    std::vector<StoreFile> files = {{"states.bin", false, 32768, 0}, {linkedPath, true, 1000, 0}};
     files[1].modifiedNs = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(
             std::chrono::file_clock::to_sys(std::filesystem::last_write_time(linkedPath))
@@ -35,7 +36,8 @@ protected:
         {{"l", DataType::f32, {10, 4}, Layout::rowMajor, 0, 0}, 1, 120, 0, {}},
         {{"s", DataType::f32, {}, Layout::rowMajor, 0, 0}, 0, 8192, 4096, {3}},
         {{"c", DataType::f32, {64, 30}, Layout::panels, 1, 16}, 0, 8192, 4096, {1, 2}},
-        {{"lp", DataType::f32, {10, 4}, Layout::panels, 1, 16}, 1, 120, 0, {}}};
+        {{"lp", DataType::f32, {10, 4}, Layout::panels, 1, 16}, 1, 120, 0, {}},
+        {{"r", DataType::f32, {32, 64}}, 0, 16384, 4096, {1, 2}, 24576}};
     Result<Store> parsed = Store::parse(encodeStoreIndex(files, states), folder.path());
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
     store = *parsed;
@@ -85,7 +87,17 @@ protected:
          StreamKind::compute,
          {4},
          "resident lookup"},
+        {WriteOperation{.state = 5, .bytes = 4096, .source = {Tier::host, 32768, 4096}},
+         StreamKind::write,
+         {},
+         "write"},
     };
+    program.checkpoint = {
+        {WriteOperation{
+             .state = 5, .offset = 4096, .bytes = 4096, .source = {Tier::device, 4096, 4096}},
+         StreamKind::write,
+         {},
+         "checkpoint"}};
   }
 
   Result<Program> parse() { return Program::parse(encode(program, options), store); }
@@ -106,13 +118,16 @@ TEST_F(ProgramTest, readsWhatWasEncoded) {
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_EQ(parsed->threads, 2u);
   EXPECT_EQ(parsed->inputs[0].name, "ids");
-  EXPECT_EQ(parsed->step.size(), 6u);
+  EXPECT_EQ(parsed->step.size(), 7u);
+  EXPECT_EQ(operationOf<WriteOperation>(parsed->checkpoint[0]).offset, 4096u);
+  EXPECT_TRUE(parsed->writesStates());
   EXPECT_EQ(parsed->step[4].waits, (std::vector<uint32_t>{0, 3}));
   EXPECT_EQ(parsed->step[4].label, "linked read");
   EXPECT_EQ(operationOf<LookupOperation>(parsed->step[0]).stagingPieceBytes, 4096u);
   EXPECT_EQ(plannedReadBytes(parsed->prologue), 8192u);
   // The bytes of the linked read lie in one block.
   EXPECT_EQ(plannedReadBytes(parsed->step), 4u * 4096 + 4096);
+  EXPECT_EQ(plannedWriteBytes(parsed->step), 4096u);
 }
 
 using Damage = std::function<void(Program &, EncodeOptions &)>;
@@ -134,6 +149,9 @@ TEST_F(ProgramTest, refusesEachContradiction) {
   auto copy = [](Program &p) -> CopyOperation & { return operationOf<CopyOperation>(p.step[2]); };
   auto gather = [](Program &p) -> AllGatherOperation & {
     return operationOf<AllGatherOperation>(p.step[3]);
+  };
+  auto write = [](Program &p) -> WriteOperation & {
+    return operationOf<WriteOperation>(p.step[6]);
   };
   const std::pair<const char *, Damage> cases[] = {
       {"has version 99", [](auto &, auto &o) { o.version = 99; }},
@@ -161,7 +179,7 @@ TEST_F(ProgramTest, refusesEachContradiction) {
       {"reads 8192 bytes at 4096", [&](auto &p, auto &) { read(p).offset = 4096; }},
       {"reads 8192 bytes at 18446744073709547520",
        [&](auto &p, auto &) { read(p).offset = uint64_t(-4096); }},
-      {"target has 4096 bytes", [&](auto &p, auto &) { read(p).target.bytes = 4096; }},
+      {"its slice has 4096 bytes", [&](auto &p, auto &) { read(p).target.bytes = 4096; }},
       {"no whole chunks", [&](auto &p, auto &) { read(p).bytes = read(p).target.bytes = 100; }},
       {"no whole chunks",
        [&](auto &p, auto &) {
@@ -211,6 +229,38 @@ TEST_F(ProgramTest, refusesEachContradiction) {
       {"elsewhere than in its own place", [&](auto &p, auto &) { gather(p).source.offset = 8; }},
       {"cannot run on the compute stream",
        [](auto &p, auto &) { p.step[3].stream = StreamKind::compute; }},
+      // Writes.
+      {"cannot run on the read stream",
+       [](auto &p, auto &) { p.step[6].stream = StreamKind::read; }},
+      {"'w', which has no second slot", [&](auto &p, auto &) { write(p).state = 0; }},
+      {"state 9 does not exist", [&](auto &p, auto &) { write(p).state = 9; }},
+      {"writes 4096 bytes at 8192", [&](auto &p, auto &) { write(p).offset = 8192; }},
+      {"no whole chunks", [&](auto &p, auto &) { write(p).offset = 2048; }},
+      {"not congruent", [&](auto &p, auto &) { write(p).source.offset = 32768 + 512; }},
+      {"its slice has 8192 bytes", [&](auto &p, auto &) { write(p).source.bytes = 8192; }},
+      {"outside the host arena", [&](auto &p, auto &) { write(p).source.offset = 65536; }},
+      {"command 0 of the checkpoint (copy) is no write",
+       [](auto &p, auto &) {
+         p.checkpoint.insert(p.checkpoint.begin(), p.step[2]);
+         p.checkpoint[0].waits = {};
+       }},
+      {"the bytes of 'r' from 0 on",
+       [](auto &p, auto &) { p.step.pop_back(); }},
+      {"the bytes of 'r' from 4096 on", [](auto &p, auto &) { p.checkpoint.clear(); }},
+      {"command 7 of the step: it writes bytes of 'r' that were written before",
+       [](auto &p, auto &) { p.step.push_back(p.step[6]); }},
+      {"command 7 of the step: it reads bytes of 'r' behind their write",
+       [&](auto &p, auto &) {
+         p.step.push_back(p.prologue[0]);
+         operationOf<ReadOperation>(p.step[7]).state = 5;
+       }},
+      {"command 7 of the step: it reads bytes of 'r' behind their write",
+       [&](auto &p, auto &) {
+         p.step.push_back(p.step[0]);
+         operationOf<LookupOperation>(p.step[7]).state = 5;
+       }},
+      {"reads the bytes of 'r' from 4096 on and does not write them",
+       [&](auto &p, auto &) { lookup(p).state = 5; }},
   };
   for (const auto &[expected, damage] : cases) {
     Program saved = program;
@@ -232,6 +282,7 @@ TEST_F(ProgramTest, namesTheCommand) {
 TEST_F(ProgramTest, eachRankReadsItsOwnPart) {
   program.ranks = 3;
   program.step.clear();
+  program.checkpoint.clear();
   auto &read = operationOf<ReadOperation>(program.prologue[0]);
   read.bytes = read.target.bytes = 4096;
   options.rankStride = 4096;
@@ -267,6 +318,7 @@ TEST_F(ProgramTest, refusesElementsThatAreNotAligned) {
 TEST_F(ProgramTest, eachRankHasItsOwnPlace) {
   program.ranks = 2;
   program.step.clear();
+  program.checkpoint.clear();
   auto &read = operationOf<ReadOperation>(program.prologue[0]);
   read.bytes = read.target.bytes = 4096;
   options.rankStride = options.partStride = 4096;
@@ -279,6 +331,22 @@ TEST_F(ProgramTest, eachRankHasItsOwnPlace) {
   for (uint64_t stride : {uint64_t(1) << 20, uint64_t(1) << 63}) {
     options.partStride = stride;
     EXPECT_FALSE(Program::parse(encode(program, options), store, 1).ok()) << stride;
+  }
+}
+
+TEST_F(ProgramTest, eachRankWritesItsOwnPart) {
+  program.ranks = 2;
+  program.prologue.clear();
+  program.step = {program.step[6]};
+  program.checkpoint.clear();
+  EXPECT_NE(refusal().find("written before"), std::string::npos) << refusal();
+  options.rankStride = options.partStride = 4096;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    Result<Program> parsed = Program::parse(encode(program, options), store, rank);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    const auto &write = operationOf<WriteOperation>(parsed->step[0]);
+    EXPECT_EQ(write.offset, rank * 4096u);
+    EXPECT_EQ(write.source.offset, 32768 + rank * 4096u);
   }
 }
 

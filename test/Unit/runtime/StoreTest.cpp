@@ -17,15 +17,17 @@ using namespace spillway::test;
 
 namespace {
 
-/// A bundle with a file of 5 blocks: a matrix of 40 x 64 f32 in 3 panels of 16
-/// rows (4096 bytes each), and a row-major vector; and a linked file.
+/// A bundle with a file of 7 blocks: a matrix of 40 x 64 f32 in 3 panels of 16
+/// rows (4096 bytes each), a row-major vector, and a vector of one block that is rewritten; and a
+/// linked file.
 class StoreTest : public testing::Test {
 protected:
   void SetUp() override {
-    bytes.resize(5 * blockBytes);
+    bytes.resize(7 * blockBytes);
     std::iota(reinterpret_cast<uint8_t *>(bytes.data()),
               reinterpret_cast<uint8_t *>(bytes.data()) + bytes.size(), uint8_t(3));
     writeBytes(folder.path() / "states.bin", bytes);
+    writeBytes(folder.path() / commitsName, std::vector<std::byte>(commitsFileBytes(1)));
     linkedPath = folder.path() / "model.onnx";
     writeBytes(linkedPath, std::span(bytes).first(1000));
     Result<FileFacts> facts = fileFacts(linkedPath);
@@ -33,7 +35,8 @@ protected:
     files = {{"states.bin", false, bytes.size(), 0}, {linkedPath, true, 1000, facts->modifiedNs}};
     states = {{{"w", DataType::f32, {40, 64}, Layout::panels, 0, 16}, 0, 0, 4096, {1, 2, 3}},
               {{"b", DataType::f32, {2000}, Layout::rowMajor, 0, 0}, 0, 12288, 8192, {4}},
-              {{"l", DataType::f16, {10, 4}, Layout::rowMajor, 0, 0}, 1, 123, 0, {}}};
+              {{"l", DataType::f16, {10, 4}, Layout::rowMajor, 0, 0}, 1, 123, 0, {}},
+              {{"r", DataType::f32, {500}}, 0, 20480, 4096, {5}, 24576}};
   }
 
   Result<Store> parse() { return Store::parse(encodeStoreIndex(files, states), folder.path()); }
@@ -54,7 +57,7 @@ protected:
 TEST_F(StoreTest, readsWhatWasEncoded) {
   Result<Store> store = parse();
   ASSERT_TRUE(store.ok()) << store.error().message;
-  ASSERT_EQ(store->states().size(), 3u);
+  ASSERT_EQ(store->states().size(), 4u);
   const StateView *w = store->find("w");
   ASSERT_NE(w, nullptr);
   EXPECT_EQ(w->type.shape, (std::vector<int64_t>{40, 64}));
@@ -87,7 +90,7 @@ TEST_F(StoreTest, refusesEachContradiction) {
        }},
       {"panels of width 5000", [](auto &, auto &s) { s[0].type.panelWidth = 5000; }},
       {"not listed", [](auto &, auto &s) { s[0].file = 2; }},
-      {"not inside", [](auto &, auto &s) { s[1].fileOffset = 16384; }},
+      {"not inside", [](auto &, auto &s) { s[1].fileOffset = 24576; }},
       {"not inside", [](auto &, auto &s) { s[1].fileOffset = UINT64_MAX - 4095; }},
       {"not inside", [](auto &, auto &s) { s[2].fileOffset = 921; }},
       {"block of 4096", [](auto &, auto &s) { s[0].fileOffset = 8; }},
@@ -97,6 +100,10 @@ TEST_F(StoreTest, refusesEachContradiction) {
       {"whole pieces",
        [](auto &, auto &s) { s[0].type.shape = {33, 80}, s[0].checksums = {1, 2, 3, 4}; }},
       {"2 checksums for 3", [](auto &, auto &s) { s[0].checksums.pop_back(); }},
+      {"its second slot is at 20481", [](auto &, auto &s) { s[3].otherOffset = 20481; }},
+      {"its second slot is at 20480", [](auto &, auto &s) { s[3].otherOffset = 20480; }},
+      {"its second slot is at 28672", [](auto &, auto &s) { s[3].otherOffset = 28672; }},
+      {"its second slot is at 4096", [](auto &, auto &s) { s[2].otherOffset = 4096; }},
       {"no checksums", [](auto &, auto &s) { s[2].checksums = {1}; }},
   };
   for (const auto &[expected, damage] : cases) {
@@ -107,6 +114,36 @@ TEST_F(StoreTest, refusesEachContradiction) {
     files = savedFiles;
     states = savedStates;
   }
+}
+
+TEST_F(StoreTest, aCommitPutsItsSlotFirst) {
+  std::vector<std::byte> commits(commitsFileBytes(1));
+  auto putCommit = [&](const Commit &commit, uint64_t sum) {
+    std::span sums(commits.data() + checksumsPlace(commit.slot, 1), blockBytes);
+    std::memcpy(sums.data(), &sum, sizeof(sum));
+    encodeCommit(commit, checksum(sums),
+                 std::span<std::byte, blockBytes>(
+                     commits.data() + recordPlace(commit.sequence), blockBytes));
+    writeBytes(folder.path() / commitsName, commits);
+  };
+  auto expectFirst = [&](uint64_t offset, uint64_t other, uint64_t sum) {
+    Result<Store> store = parse();
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    const StateView *r = store->find("r");
+    EXPECT_EQ(r->fileOffset, offset);
+    EXPECT_EQ(r->otherOffset, other);
+    EXPECT_EQ(r->checksums, (std::vector<uint64_t>{sum}));
+    EXPECT_EQ(store->find("b")->checksums, (std::vector<uint64_t>{4}));
+  };
+  expectFirst(20480, 24576, 5);
+  putCommit({.sequence = 1, .step = 10, .slot = 1, .payload = "a"}, 77);
+  expectFirst(24576, 20480, 77);
+  putCommit({.sequence = 2, .step = 20, .slot = 0, .payload = "b"}, 78);
+  expectFirst(20480, 24576, 78);
+  EXPECT_EQ(parse()->lastCommit().step, 20u);
+  EXPECT_EQ(parse()->lastCommit().payload, "b");
+  std::filesystem::remove(folder.path() / commitsName);
+  EXPECT_NE(refusal().find("cannot open"), std::string::npos) << refusal();
 }
 
 TEST_F(StoreTest, refusesElementsThatAreNotAligned) {

@@ -95,6 +95,36 @@ TEST_F(StoreWriterTest, everyDamagedByteIsFoundAndNamed) {
   EXPECT_TRUE(reader.verify(bundle.store.states()[1]).ok());
 }
 
+TEST_F(StoreWriterTest, rewrittenStatesHaveASecondSlotBehindAllFirstOnes) {
+  std::vector<TestState> states = {make("a", {33}), make("zero", {5000}, {}, 0, 1),
+                                   make("w", {100, 90}, Layout::panels, 1, 1), make("b", {7})};
+  states[1].state.rewritten = states[1].state.zero = true;
+  states[1].values.assign(5000, 0);
+  states[2].state.rewritten = true;
+  Status status = bundle.makeStore(states);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  StateReader reader(bundle.store, *engine);
+  uint64_t end = 0;
+  for (const TestState &state : states) {
+    const StateView *view = bundle.store.find(state.state.type.name);
+    EXPECT_EQ(view->fileOffset, end);
+    end += roundUpToBlock(view->type.storedBytes());
+    EXPECT_TRUE(reader.verify(*view).ok());
+    std::span<const std::byte> expected = asBytes(state.values);
+    EXPECT_EQ(readBack(*view), std::vector(expected.begin(), expected.end()));
+  }
+  for (const char *name : {"zero", "w"}) {
+    const StateView *view = bundle.store.find(name);
+    EXPECT_EQ(view->otherOffset, end);
+    end += roundUpToBlock(view->type.storedBytes());
+  }
+  EXPECT_FALSE(bundle.store.find("a")->isRewritten());
+  EXPECT_EQ(std::filesystem::file_size(bundle.folder.path() / storeDataName), end);
+  EXPECT_EQ(std::filesystem::file_size(bundle.folder.path() / commitsName),
+            commitsFileBytes(rewrittenChunks(bundle.store.states())));
+  EXPECT_EQ(bundle.store.lastCommit().sequence, 0u);
+}
+
 TEST_F(StoreWriterTest, anErrorOfTheSourceLeavesNoFile) {
   std::vector<NewState> states = {make("a", {100000}).state};
   Status status = writeStore(bundle.folder.path(), *engine, states,

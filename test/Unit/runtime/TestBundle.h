@@ -56,16 +56,23 @@ public:
           return {};
         },
         {.bufferBytes = 16384}));
+    return openStore();
+  }
+
+  Status openStore() {
     SPILLWAY_ASSIGN_OR_RETURN(store, Store::open(folder.path()));
     return {};
   }
 
-  /// Checks the program and makes an executor for it. `engine` defaults to pread.
+  /// Checks the program and makes an executor for it. The engines default to pread.
   Status load(const Program &wanted, unsigned threads = 1, Communicator *ranks = nullptr,
               const EncodeOptions &options = {}) {
     executor.reset();
     if (!engine) {
       SPILLWAY_ASSIGN_OR_RETURN(engine, io::makeEngine(io::EngineKind::pread));
+    }
+    if (!writeEngine) {
+      SPILLWAY_ASSIGN_OR_RETURN(writeEngine, io::makeEngine(io::EngineKind::pread));
     }
     self = createSelfCommunicator();
     Communicator &communicator = ranks ? *ranks : *self;
@@ -81,7 +88,8 @@ public:
                               Executor::create({program, store, *device, communicator, *engine,
                                                 replay ? std::span<const KernelFunction>()
                                                        : std::span(kernels->functions()),
-                                                std::chrono::milliseconds(200)}));
+                                                std::chrono::milliseconds(200),
+                                                writeEngine.get()}));
     return {};
   }
 
@@ -99,6 +107,7 @@ public:
   Store store;
   bool replay = false;
   std::unique_ptr<io::Engine> engine;
+  std::unique_ptr<io::Engine> writeEngine;
   Program program;
   std::optional<KernelLibrary> kernels;
   std::unique_ptr<ThreadTeam> team;

@@ -42,6 +42,32 @@ void test_increment(const KernelArgument *arguments, int64_t begin, int64_t end,
   }
 }
 
+/// One step of a made-up optimizer. From the batch x[4], the learning rate and the step's number
+/// (f64): m = m / 2 + sum(x), w = w + lr * m + step / 1024. A unit is a row of 64 of w and m.
+void test_update(const KernelArgument *arguments, int64_t begin, int64_t end, void *, int32_t *) {
+  auto *x = static_cast<const float *>(arguments[0].data);
+  auto lr = static_cast<float>(*static_cast<const double *>(arguments[1].data));
+  auto step = static_cast<float>(*static_cast<const double *>(arguments[2].data));
+  auto *w = static_cast<float *>(arguments[3].data);
+  auto *m = static_cast<float *>(arguments[4].data);
+  float sum = x[0] + x[1] + x[2] + x[3];
+  int64_t first = arguments[3].origin;
+  for (int64_t i = (begin - first) * columns; i < (end - first) * columns; ++i) {
+    m[i] = __builtin_fmaf(0.5f, m[i], sum);
+    w[i] = __builtin_fmaf(lr, m[i], w[i]) + step * 0x1p-10f;
+  }
+}
+
+/// loss = x[0] * w[0] + ... + x[3] * w[3].
+void test_loss(const KernelArgument *arguments, int64_t, int64_t, void *, int32_t *) {
+  auto *x = static_cast<const float *>(arguments[0].data);
+  auto *w = static_cast<const float *>(arguments[1].data);
+  float sum = 0;
+  for (int i = 0; i < 4; ++i)
+    sum = __builtin_fmaf(x[i], w[i], sum);
+  *static_cast<float *>(arguments[2].data) = sum;
+}
+
 /// Finds a bad index in its last unit.
 void test_fault(const KernelArgument *, int64_t, int64_t end, void *, int32_t *fault) {
   if (end == rows)

@@ -286,7 +286,7 @@ func.func @f() {
 
 // -----
 
-zero.state @w "w" : tensor<4xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
+zero.state @w "w" : tensor<4xf32> role(<moment>) rewritten source(#zero.splat<0.0 : f32>)
 func.func @f(%x: tensor<5xf32>) {
   // expected-error@+1 {{C1: the value of @w must be 'tensor<4xf32>'}}
   zero.update [@w] (%x) : tensor<5xf32>
@@ -295,7 +295,7 @@ func.func @f(%x: tensor<5xf32>) {
 
 // -----
 
-zero.state @w "w" : tensor<4xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
+zero.state @w "w" : tensor<4xf32> role(<moment>) rewritten source(#zero.splat<0.0 : f32>)
 func.func @f(%x: tensor<4xf32>) {
   // expected-error@+1 {{C1: there must be one value for each state}}
   zero.update [@w, @w] (%x) : tensor<4xf32>
@@ -304,7 +304,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-zero.state @w "w" : tensor<4xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
+zero.state @w "w" : tensor<4xf32> role(<moment>) rewritten source(#zero.splat<0.0 : f32>)
 func.func @f(%x: tensor<4xf32>) {
   // expected-error@+1 {{C2: no tile 1, @w has 1}}
   zero.update [@w] tile 1 (%x) : tensor<4xf32>
@@ -313,11 +313,20 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-zero.state @w "w" : tensor<4xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
+zero.state @w "w" : tensor<4xf32> role(<moment>) rewritten source(#zero.splat<0.0 : f32>)
 func.func @f(%x: tensor<4xf32>) {
   %h = zero.fetch @w to <host> : <tensor<4xf32>, host>
   // expected-error@+1 {{C1: the value must be the result of a call into a view of the handle}}
   zero.store %x in %h : tensor<4xf32>, <tensor<4xf32>, host>
   zero.release %h : <tensor<4xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<4xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{C3: @w is not rewritten}}
+  zero.update [@w] (%x) : tensor<4xf32>
   return
 }

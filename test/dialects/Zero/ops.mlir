@@ -1,16 +1,16 @@
 // RUN: spillway-opt %s | spillway-opt | FileCheck %s
 // RUN: spillway-opt %s --mlir-print-op-generic | spillway-opt | FileCheck %s
 
-// CHECK: zero.state @plain "h.0.bias" : tensor<48xf32> role(<parameter>) source(#zero.file<"model.onnx", 128, 192>)
-zero.state @plain "h.0.bias" : tensor<48xf32> role(<parameter>) source(#zero.file<"model.onnx", 128, 192>)
+// CHECK: zero.state @plain "h.0.bias" : tensor<48xf32> role(<parameter>) rewritten source(#zero.file<"model.onnx", 128, 192>)
+zero.state @plain "h.0.bias" : tensor<48xf32> role(<parameter>) rewritten source(#zero.file<"model.onnx", 128, 192>)
 // CHECK: zero.state @ids "ids" : tensor<7xi64> role(<parameter>) source(#zero.file<"model.onnx", 5, 9, varint = true>)
 zero.state @ids "ids" : tensor<7xi64> role(<parameter>) source(#zero.file<"model.onnx", 5, 9, varint = true>)
 // CHECK: zero.state @zeros "zeros" : tensor<2x3xbf16> role(<parameter>) source(#zero.splat<0.000000e+00 : bf16>)
 zero.state @zeros "zeros" : tensor<2x3xbf16> role(<parameter>) source(#zero.splat<0.0 : bf16>)
 // CHECK: zero.state @inline "inline" : tensor<2xi8> role(<parameter>) source(dense<[1, 2]> : tensor<2xi8>)
 zero.state @inline "inline" : tensor<2xi8> role(<parameter>) source(dense<[1, 2]> : tensor<2xi8>)
-// CHECK: zero.state @w "h.0.weight" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>]) at(4096) source(#zero.splat<1.000000e+00 : f32>)
-zero.state @w "h.0.weight" : tensor<32x40xf32> role(<parameter>) layout(<1>) tile(2)
+// CHECK: zero.state @w "h.0.weight" : tensor<32x40xf32> role(<parameter>) rewritten layout(<1>) tile(2) home([#zero.tier<nvme>, #zero.tier<host>]) at(4096) source(#zero.splat<1.000000e+00 : f32>)
+zero.state @w "h.0.weight" : tensor<32x40xf32> role(<parameter>) rewritten layout(<1>) tile(2)
   home([#zero.tier<nvme>, #zero.tier<host>]) at(4096) source(#zero.splat<1.0 : f32>)
 
 // CHECK: zero.state @linked "linked" : tensor<4xf32> role(<parameter>) source(#zero.file<"model.onnx", 3, 16>) {zero.linked}
