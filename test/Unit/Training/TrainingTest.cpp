@@ -8,6 +8,7 @@
 #include "spillway/Import/Import.h"
 #include "spillway/Interpreter/Interpreter.h"
 #include "runtime/session/Session.h"
+#include "runtime/state/StateReader.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 #include "spillway/Pipelines/Compile.h"
 #include "spillway/Pipelines/Registration.h"
@@ -183,31 +184,86 @@ TEST_P(Training, interpreted) {
   compareWeights([&](const std::string &name) { return states.at(name).get<float>(); });
 }
 
+/// A run of a bundle: what its steps give, and the states that it ends with.
+struct CompiledRun {
+  std::vector<std::map<std::string, float>> steps;
+  std::map<std::string, std::vector<float>> states;
+  uint64_t plannedWrites = 0;
+};
+
+/// Compiled and run in all the memory there is, and in the least that works, from and to the drive.
 TEST_P(Training, compiled) {
-  test::TemporaryFolder folder;
-  CompileOptions options;
-  options.model = GetParam() / "model.onnx";
-  options.output = folder.path() / "run.spill";
-  options.operations = operations();
-  options.plan.memory = uint64_t(1) << 40;
-  options.plan.threads = 2;
-  options.target.level = *hostCpuLevel();
-  ASSERT_TRUE(succeeded(compileModel(options, context)));
-  Result<std::unique_ptr<Session>> session = Session::open(options.output, {});
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  ASSERT_TRUE((*session)->executor().runPrologue().ok());
-  checkSteps([&](int64_t step) {
-    for (const Binding &input : (*session)->program().inputs) {
-      std::span<std::byte> bytes = (*session)->bytes(input);
-      fill(input.name, step, bytes.data(), bytes.size());
+  auto compile = [&](const std::filesystem::path &bundle, uint64_t memory) {
+    CompileOptions options;
+    options.model = GetParam() / "model.onnx";
+    options.output = bundle;
+    options.operations = operations();
+    options.plan.memory = memory;
+    options.plan.threads = 2;
+    options.target.level = *hostCpuLevel();
+    return succeeded(compileModel(options, context));
+  };
+  auto run = [&](const std::filesystem::path &bundle, unsigned threads, CompiledRun &run) {
+    Result<std::unique_ptr<Session>> opened = Session::open(bundle, {.threads = threads, .writable = true});
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    Session &session = **opened;
+    Status status = session.executor().runPrologue();
+    for (size_t step = 0; status.ok() && step < info["losses"].size(); ++step) {
+      for (const Binding &input : session.program().inputs) {
+        std::span<std::byte> bytes = session.bytes(input);
+        fill(input.name, static_cast<int64_t>(step), bytes.data(), bytes.size());
+      }
+      status = session.executor().runStep();
+      run.steps.emplace_back();
+      for (const Binding &output : session.program().outputs)
+        std::memcpy(&run.steps.back()[output.name], session.bytes(output).data(), sizeof(float));
     }
-    Status status = (*session)->executor().runStep();
-    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
-    Scalars scalars;
-    for (const Binding &output : (*session)->program().outputs)
-      std::memcpy(&scalars[output.name], (*session)->bytes(output).data(), sizeof(float));
-    return scalars;
-  });
+    if (status.ok())
+      status = session.executor().commit(run.steps.size(), "");
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    run.plannedWrites = plannedWriteBytes(session.program().step);
+    Result<Store> store = Store::open(bundle);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    Result<std::unique_ptr<io::Engine>> engine = io::makeEngine(io::EngineKind::automatic);
+    StateReader reader(*store, **engine);
+    for (const StateView &state : store->states()) {
+      if (!state.isRewritten())
+        continue;
+      ASSERT_TRUE(reader.verify(state).ok()) << state.type.name;
+      std::vector<float> &values = run.states[state.type.name];
+      ASSERT_TRUE(reader.readCanonical(state, [&](std::span<const std::byte> bytes) -> Status {
+        auto *first = reinterpret_cast<const float *>(bytes.data());
+        values.insert(values.end(), first, first + bytes.size() / sizeof(float));
+        return {};
+      }).ok());
+    }
+  };
+
+  test::TemporaryFolder folder;
+  std::filesystem::path resident = folder.path() / "resident.spill", streamed = folder.path() / "streamed.spill";
+  CompiledRun whole, least;
+  ASSERT_TRUE(compile(resident, uint64_t(1) << 40));
+  run(resident, 2, whole);
+  checkSteps([&](int64_t step) { return whole.steps[step]; });
+  compareWeights([&](const std::string &name) -> ArrayRef<float> { return whole.states.at(name); });
+  EXPECT_EQ(whole.plannedWrites, 0u);
+
+  uint64_t smallest = 0;
+  {
+    ScopedDiagnosticHandler reader(&context, [&](Diagnostic &diagnostic) {
+      std::string text = diagnostic.str();
+      constexpr std::string_view before = "the smallest that works is ";
+      if (size_t place = text.find(before); place != std::string::npos)
+        smallest = std::stoull(text.substr(place + before.size()));
+      return success();
+    });
+    ASSERT_FALSE(compile(streamed, 4096));
+  }
+  ASSERT_TRUE(compile(streamed, smallest));
+  run(streamed, 1, least);
+  EXPECT_GT(least.plannedWrites, 0u);
+  EXPECT_TRUE(whole.steps == least.steps) << "other bits where states are streamed";
+  EXPECT_TRUE(whole.states == least.states) << "other bits where states are streamed";
 }
 
 INSTANTIATE_TEST_SUITE_P(Runs, Training, testing::ValuesIn(runs()), [](const auto &info) {
