@@ -540,9 +540,10 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (given == whole)
       continue;
     auto layout = kernel.getArgAttrOfType<PanelsAttr>(i, layoutAttrName);
-    bool tile = getUnits() && layout && kernel.getArgAttr(i, tiledAttrName) &&
+    bool tile = getUnits() && (layout || kernel.getArgAttr(i, rowsAttrName)) &&
+                kernel.getArgAttr(i, tiledAttrName) &&
                 given.getElementType() == whole.getElementType() &&
-                sharesRest(given, whole, layout.getDim());
+                sharesRest(given, whole, layout ? layout.getDim() : 0);
     if (!tile)
       return emitOpError("C1: operand ") << i << " is " << given << ", " << getCalleeAttr()
                                          << " takes " << whole;

@@ -543,8 +543,8 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     space has `units` units; any cut of them computes the same bits. `scratch` is what one call
     needs beside its operands, in bytes. An argument with the attribute `nn.layout = #nn.panels<d>`
     is a weight in that layout; `nn.tiled` on an argument says that a range of units reads only the matching
-    range of the weight's panels, so that a tile can stand for it; on a result, that a range of units writes
-    only part of it.
+    range of the weight's panels, so that a tile can stand for it. Of a weight in row-major order a unit reads the
+    `nn.rows` rows that match it. On a result `nn.tiled` says that a range of units writes only part of it.
 
     ```mlir
     nn.kernel @gemm_0(%x: tensor<128x768xf32>, %w: tensor<768x3072xf32> {nn.layout = #nn.panels<1>, nn.tiled})
@@ -590,7 +590,7 @@ def NN_CallOp : NN_Op<"call", [Pure, AttrSizedOperandSegments, DeclareOpInterfac
   let summary = "Runs a kernel, or a range of its units";
   let description = [{
     With `units [a, b)` only these are computed, and the results are `into`, destinations of
-    which the range is overwritten. A weight operand may then be a tile: the panels of units [a, b).
+    which the range is overwritten. A weight operand may then be a tile: the panels or rows of units [a, b).
 
     ```mlir
     %1 = nn.call @gemm_0(%x, %w) : (tensor<128x768xf32>, tensor<768x3072xf32>) -> tensor<128x3072xf32>

@@ -27,6 +27,7 @@ Tileability::Tileability(ModuleOp module) {
       tileable_[state] &= kernel && i < kernel.getNumArguments() &&
                           kernel.getArgAttr(i, nn::tiledAttrName) &&
                           kernel.getArgAttr(i, nn::layoutAttrName) == state.getLayoutAttr() &&
+                          kernel.getArgAttr(i, nn::rowsAttrName) == state.getRowsAttr() &&
                           static_cast<int64_t>(kernel.getUnits()) == state.getUnitCount();
     }
   });

@@ -145,7 +145,7 @@ private:
     auto zeros = zero::SplatAttr::get(&getContext(), builder.getF32FloatAttr(0));
     return zero::StateOp::create(builder, parameter.getLoc(), (parameter.getSymName() + "." + kept).str(),
                                  (parameter.getName() + "." + kept).str(), parameter.getTensorType(),
-                                 zero::Role::moment, nn::PanelsAttr(), /*tile=*/IntegerAttr(),
+                                 zero::Role::moment, nn::PanelsAttr(), /*rows=*/IntegerAttr(), /*tile=*/IntegerAttr(),
                                  /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), zeros);
   }
 

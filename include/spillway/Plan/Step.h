@@ -13,9 +13,11 @@ namespace spillway::plan {
 struct StepState {
   /// ONNX name.
   std::string name;
-  /// Panels or rows, and what one takes.
+  /// Panels, rows or runs of rows, and what one takes.
   uint64_t units = 0;
   uint64_t unitBytes = 0;
+  /// What the last unit has less than the others.
+  uint64_t missingBytes = 0;
   /// Units of the smallest piece of a file.
   uint64_t chunkUnits = 1;
   /// Whether calls may take it tile by tile.

@@ -59,32 +59,37 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
     unsigned i = argument.getArgNumber();
-    auto panels = kernel_.kernel().getArgAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
-    LaneIndex address;
-    if (panels) {
-      int64_t dim = panels.getDim();
-      LaneIndex panel = indices_.divide(index[dim], panelWidth);
-      LaneIndex column = indices_.remainder(index[dim], panelWidth);
-      if (Value first = kernel_.firstPanel(i))
-        panel = indices_.add(
-            panel, LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first)));
-      ElementIndex rest(index);
-      rest.erase(rest.begin() + dim);
-      SmallVector<int64_t> sizes(type.getShape());
-      sizes.erase(sizes.begin() + dim);
-      address = indices_.add(indices_.multiply(panel, nn::panelDepth(type, dim)),
-                             indices_.linearize(rest, sizes));
-      address = indices_.add(indices_.multiply(address, panelWidth), column);
-    } else {
-      address = indices_.linearize(index, type.getShape());
-    }
-    return load(kernel_.argument(i), address, type.getElementType());
+    return load(kernel_.argument(i), argumentAddress(i, type, index), type.getElementType());
   }
 
   Operation *op = tensor.getDefiningOp();
   if (auto pullable = dyn_cast<ElementOpInterface>(op))
     return pullable.pullElement(*this, index);
   return cloneElementwise(op, index);
+}
+
+LaneIndex ElementEmitter::argumentAddress(unsigned i, RankedTensorType type,
+                                          ArrayRef<LaneIndex> index) {
+  LaneIndex skipped;
+  if (Value first = kernel_.firstUnit(i))
+    skipped = LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first));
+  auto panels = kernel_.kernel().getArgAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
+  if (!panels) {
+    LaneIndex address = indices_.linearize(index, type.getShape());
+    auto rows = kernel_.kernel().getArgAttrOfType<IntegerAttr>(i, nn::rowsAttrName);
+    return rows ? indices_.add(address, indices_.multiply(skipped, rows.getInt() * nn::panelDepth(type, 0)))
+                : address;
+  }
+  int64_t dim = panels.getDim(), width = panels.getWidth();
+  LaneIndex panel = indices_.add(indices_.divide(index[dim], width), skipped);
+  LaneIndex column = indices_.remainder(index[dim], width);
+  ElementIndex rest(index);
+  rest.erase(rest.begin() + dim);
+  SmallVector<int64_t> sizes(type.getShape());
+  sizes.erase(sizes.begin() + dim);
+  LaneIndex address = indices_.add(indices_.multiply(panel, nn::panelDepth(type, dim)),
+                                   indices_.linearize(rest, sizes));
+  return indices_.add(indices_.multiply(address, width), column);
 }
 
 Value ElementEmitter::cloneElementwise(Operation *op, ArrayRef<LaneIndex> index) {

@@ -102,9 +102,12 @@ void GemmEmitter::emit() {
   packedRhs = area(plan.packedLhsBytes(), plan.packedRhsElements());
   accumulators = area(plan.packedLhsBytes() + plan.packedRhsBytes(), plan.accumulatorElements());
 
+  for (unsigned i = 0; i < kernel.kernel().getNumArguments(); ++i)
+    if (kernel.kernel().getArgAttr(i, nn::tiledAttrName))
+      kernel.setFirstUnit(i, kernel.origin(i));
   if (panels) {
     firstPanel = kernel.origin(*panels);
-    kernel.setFirstPanel(*panels, firstPanel);
+    kernel.setFirstUnit(*panels, firstPanel);
   }
 
   if (!shape().batchedRhs) {

@@ -28,7 +28,7 @@ static int64_t storedElements(RankedTensorType type, nn::PanelsAttr panels) {
   if (!panels)
     return type.getNumElements();
   int64_t dim = panels.getDim();
-  return llvm::alignTo(type.getDimSize(dim), panelWidth) * nn::panelDepth(type, dim);
+  return llvm::alignTo(type.getDimSize(dim), panels.getWidth()) * nn::panelDepth(type, dim);
 }
 
 KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBuilder &builder)

@@ -260,7 +260,7 @@ FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer
   }
   state = zero::StateOp::create(
       stateBuilder, initializer.getLoc(), symbol, initializer.getName(), nnType,
-      initializer.getConstant() ? zero::Role::constant : zero::Role::parameter, nn::PanelsAttr(), /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(),
+      initializer.getConstant() ? zero::Role::constant : zero::Role::parameter, nn::PanelsAttr(), /*rows=*/IntegerAttr(), /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(),
       ArrayAttr(), IntegerAttr(), source);
   return state;
 }

@@ -73,6 +73,8 @@ public:
 
 private:
   mlir::Value compute(mlir::Value tensor, llvm::ArrayRef<LaneIndex> index);
+  /// Where an element of argument `i`, a tensor of `type`, lies among what is held of it.
+  LaneIndex argumentAddress(unsigned i, mlir::RankedTensorType type, llvm::ArrayRef<LaneIndex> index);
   mlir::Value cloneElementwise(mlir::Operation *op, llvm::ArrayRef<LaneIndex> index);
   const Source *source(mlir::Value tensor) const;
   struct Computed {

@@ -45,10 +45,10 @@ public:
   mlir::Value result(unsigned i) { return memrefs_[kernel_.getNumArguments() + i]; }
   /// The unit whose part of argument `i` comes first (KernelArgument::origin).
   mlir::Value origin(unsigned i);
-  /// Says that the panels of argument `i` begin with panel `first` (an index; panel 0
+  /// Says that argument `i` begins with the panel or rows of unit `first` (an index; unit 0
   /// where never said). Emitters read the argument accordingly.
-  void setFirstPanel(unsigned i, mlir::Value first) { firstPanels_[i] = first; }
-  mlir::Value firstPanel(unsigned i) const { return firstPanels_.lookup(i); }
+  void setFirstUnit(unsigned i, mlir::Value first) { firstUnits_[i] = first; }
+  mlir::Value firstUnit(unsigned i) const { return firstUnits_.lookup(i); }
 
   /// `type`, of static shape and identity layout, at a byte offset of the scratch.
   mlir::Value scratch(int64_t byteOffset, mlir::MemRefType type);
@@ -94,7 +94,7 @@ private:
   mlir::func::FuncOp function_;
   llvm::SmallVector<mlir::Value> memrefs_;
   llvm::DenseMap<unsigned, mlir::Value> origins_;
-  llvm::DenseMap<unsigned, mlir::Value> firstPanels_;
+  llvm::DenseMap<unsigned, mlir::Value> firstUnits_;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants_;
   llvm::DenseMap<mlir::Value, IndexFacts> facts_;
   std::deque<IndexSplit> splits_;
