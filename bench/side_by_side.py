@@ -15,6 +15,8 @@ class OnnxRuntime:
     def __init__(self, model, inputs, output, threads):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
+        # As the model says: without this it rounds activations to 8 bits before products of dequantized weights.
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "0")
         self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self.result = self.session.run([output], inputs)[0]
         self.binding = self.session.io_binding()

@@ -25,6 +25,7 @@ namespace spillway::nn {
 
 /// Argument and result attributes of nn.kernel.
 inline constexpr llvm::StringLiteral layoutAttrName = "nn.layout";
+inline constexpr llvm::StringLiteral rowsAttrName = "nn.rows";
 inline constexpr llvm::StringLiteral tiledAttrName = "nn.tiled";
 inline constexpr llvm::StringLiteral depthTiledAttrName = "nn.depth_tiled";
 
@@ -32,7 +33,7 @@ inline constexpr llvm::StringLiteral depthTiledAttrName = "nn.depth_tiled";
 int64_t elementBytes(mlir::Type type);
 /// Bytes of a tensor in row-major order.
 int64_t tensorBytes(mlir::RankedTensorType type);
-/// Elements that share an index along `dim`: for each, a panel along it holds 16.
+/// Elements that share an index along `dim` (all of a tensor of rank 0).
 int64_t panelDepth(mlir::RankedTensorType type, int64_t dim);
 
 /// The kernel's `cost`, computed from its body where it has none.

@@ -78,16 +78,16 @@ def NN_PanelsAttr : AttrDef<NN_Dialect, "Panels"> {
   let mnemonic = "panels";
   let summary = "A tensor stored in panels";
   let description = [{
-    The tensor is cut along dimension `dim` into panels of 16 indices
-    (`spillway::panelWidth`). Panels follow each other; inside one, for each
-    index of the other dimension, 16 elements. The last panel is padded with
+    The tensor is cut along dimension `dim` into panels of `width` indices (16, `spillway::panelWidth`,
+    where none is given). Panels follow each other; inside one, for each
+    index of the other dimension, `width` elements. The last panel is padded with
     zeros. A tensor of more than two dimensions is cut along the first one, and the others are taken
     as one, in row-major order. A tensor without this attribute is stored in row-major order.
 
-    **Constraints**: `dim` is 0 or 1.
+    **Constraints**: `dim` is 0 or 1, `width` at least 1.
   }];
-  let parameters = (ins "int64_t":$dim);
-  let assemblyFormat = "`<` $dim `>`";
+  let parameters = (ins "int64_t":$dim, DefaultValuedParameter<"int64_t", "16">:$width);
+  let assemblyFormat = "`<` $dim (`,` `width` `=` $width^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -23,9 +23,11 @@ void NNDialect::initialize() {
       >();
 }
 
-LogicalResult PanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t dim) {
+LogicalResult PanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t dim, int64_t width) {
   if (dim != 0 && dim != 1)
     return emitError() << "panels are cut along dimension 0 or 1, not " << dim;
+  if (width < 1)
+    return emitError() << "panels have a width of 1 at least, not " << width;
   return success();
 }
 

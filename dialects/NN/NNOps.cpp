@@ -528,14 +528,14 @@ LogicalResult CallOp::verify() {
 
 namespace {
 
-/// Whether `given` may stand for an operand or result `whole` of a kernel, of that layout.
-bool fits(Type given, Type whole, bool takesTiles, Attribute layout) {
+/// Whether `given` may stand for an operand or result `whole` of a kernel, which has that layout or runs of rows.
+bool fits(Type given, Type whole, bool takesTiles, Attribute layout, Attribute rows) {
   if (given == whole)
     return true;
   auto panels = dyn_cast_or_null<PanelsAttr>(layout);
   auto part = cast<RankedTensorType>(given), all = cast<RankedTensorType>(whole);
-  return takesTiles && panels && part.getElementType() == all.getElementType() &&
-         sharesRest(part, all, panels.getDim());
+  return takesTiles && (panels || rows) && part.getElementType() == all.getElementType() &&
+         sharesRest(part, all, panels ? panels.getDim() : 0);
 }
 
 } // namespace
@@ -550,13 +550,13 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     Type whole = kernel.getArgumentTypes()[i];
     bool takesTiles = (getUnits() && kernel.getArgAttr(i, tiledAttrName)) ||
                       (!getInto().empty() && kernel.getArgAttr(i, depthTiledAttrName));
-    if (!fits(type, whole, takesTiles, kernel.getArgAttr(i, layoutAttrName)))
+    if (!fits(type, whole, takesTiles, kernel.getArgAttr(i, layoutAttrName), kernel.getArgAttr(i, rowsAttrName)))
       return emitOpError("C1: operand ") << i << " is " << type << ", " << getCalleeAttr() << " takes " << whole;
   }
   for (auto [i, type] : llvm::enumerate(getResultTypes())) {
     Type whole = kernel.getResultTypes()[i];
     bool takesTiles = getUnits() && kernel.getResultAttr(i, tiledAttrName);
-    if (!fits(type, whole, takesTiles, kernel.getResultAttr(i, layoutAttrName)))
+    if (!fits(type, whole, takesTiles, kernel.getResultAttr(i, layoutAttrName), /*rows=*/Attribute()))
       return emitOpError("C1: result ") << i << " is " << type << ", " << getCalleeAttr() << " gives " << whole;
   }
   if (getUnits() && (*getUnits())[1] > static_cast<int64_t>(kernel.getUnits()))

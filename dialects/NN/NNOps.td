@@ -543,8 +543,9 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     space has `units` units; any cut of them computes the same bits. `scratch` is what one call
     needs beside its operands, in bytes. An argument with the attribute `nn.layout = #nn.panels<d>`
     is a weight in that layout; `nn.tiled` on an argument says that a range of units reads only the matching
-    range of the weight's panels, so that a tile can stand for it; on a result, that a range of units writes
-    only part of it. `nn.depth_tiled` on an argument says that a range of its panels can stand for it in one of
+    range of the weight's panels, so that a tile can stand for it. Of a weight in row-major order a unit reads the
+    `nn.rows` rows that match it. On a result `nn.tiled` says that a range of units writes only part of it.
+    `nn.depth_tiled` on an argument says that a range of its panels can stand for it in one of
     several calls in turn, which all compute into the same results: each goes on with what the one before has left
     there, in the order of the panels, and the last one ends them.
 
@@ -594,7 +595,7 @@ def NN_CallOp : NN_Op<"call", [Pure, AttrSizedOperandSegments, DeclareOpInterfac
     The results are `into`, where it is given: destinations that are overwritten. One may be an operand
     too where the kernel reads of it, for each element of that result, the same element alone. With
     `units [a, b)` only these are computed, and of the destinations overwritten. A weight operand or
-    destination may then be a tile: the panels of units [a, b). An operand that is `nn.depth_tiled` may be one
+    destination may then be a tile: the panels or rows of units [a, b). An operand that is `nn.depth_tiled` may be one
     where there is `into`.
 
     ```mlir

@@ -19,20 +19,17 @@ using namespace spillway::zero;
 
 int64_t StateOp::getUnitCount() {
   RankedTensorType type = getTensorType();
-  if (auto layout = getLayoutAttr())
-    return llvm::divideCeil(type.getDimSize(layout.getDim()), panelWidth);
-  return type.getRank() ? type.getDimSize(0) : 1;
+  return type.getRank() ? llvm::divideCeil(type.getDimSize(getUnitDim()), getUnitWidth()) : 1;
 }
 
 int64_t StateOp::getUnitBytes() {
   RankedTensorType type = getTensorType();
-  int64_t elements = 1;
-  if (auto layout = getLayoutAttr())
-    elements = panelWidth * nn::panelDepth(type, layout.getDim());
-  else
-    for (int64_t size : type.getShape().drop_front(type.getRank() ? 1 : 0))
-      elements *= size;
-  return elements * nn::elementBytes(type.getElementType());
+  return getUnitWidth() * nn::panelDepth(type, getUnitDim()) *
+         nn::elementBytes(type.getElementType());
+}
+
+int64_t StateOp::getStoredBytes() {
+  return getLayout() ? getUnitCount() * getUnitBytes() : nn::tensorBytes(getTensorType());
 }
 
 int64_t StateOp::getChunkUnits() {
@@ -40,7 +37,7 @@ int64_t StateOp::getChunkUnits() {
   int64_t unitBytes = getUnitBytes();
   // Panels of columns are made from a piece of each row of a linked file: a block at least.
   if (isLinked(*this) && getLayout() && getLayoutAttr().getDim() == 1)
-    return blockBytes / (panelWidth * nn::elementBytes(getTensorType().getElementType()));
+    return blockBytes / std::gcd(blockBytes, getUnitWidth() * nn::elementBytes(getTensorType().getElementType()));
   return unitBytes ? blockBytes / std::gcd(blockBytes, unitBytes) : 1;
 }
 
@@ -53,10 +50,8 @@ int64_t StateOp::getPartUnits(int64_t tile) {
 RankedTensorType StateOp::getPartType(int64_t tile) {
   RankedTensorType type = getTensorType();
   SmallVector<int64_t> shape(type.getShape());
-  if (auto layout = getLayoutAttr())
-    shape[layout.getDim()] = getPartUnits(tile) * panelWidth;
-  else if (!shape.empty())
-    shape[0] = getPartUnits(tile);
+  if (!shape.empty())
+    shape[getUnitDim()] = getPartUnits(tile) * getUnitWidth();
   return type.clone(shape);
 }
 
@@ -78,11 +73,10 @@ RankedTensorType StateOp::getTileType(int64_t tile) {
     return type;
   auto [begin, end] = getTileUnits(tile);
   SmallVector<int64_t> shape(type.getShape());
-  if (auto layout = getLayoutAttr())
-    shape[layout.getDim()] =
-        std::min(end * panelWidth, shape[layout.getDim()]) - begin * panelWidth;
-  else if (!shape.empty())
-    shape[0] = end - begin;
+  if (!shape.empty()) {
+    int64_t &size = shape[getUnitDim()];
+    size = std::min(end * getUnitWidth(), size) - begin * getUnitWidth();
+  }
   return type.clone(shape);
 }
 
@@ -118,6 +112,8 @@ LogicalResult StateOp::verify() {
     return emitOpError("C4: the splat must have the element type");
   if (auto elements = dyn_cast<ElementsAttr>(getSource()); elements && elements.getType() != type)
     return emitOpError("C4: the elements must have the state's type");
+  if (auto rows = getRows(); rows && (static_cast<int64_t>(*rows) < 1 || getLayout() || type.getRank() == 0))
+    return emitOpError("C6: rows must be at least 1, of a tensor that has rows and no panels");
   constexpr uint64_t mostRanks = 1 << 16;
   if (auto ranks = getPartition(); ranks && (*ranks < 1 || *ranks > mostRanks))
     return emitOpError("C5: a partition must be between 1 and 65536 ranks");

@@ -20,8 +20,8 @@ class Zero_StateUserOp<string mnemonic, list<Trait> traits = []>
 def Zero_StateOp : Zero_Op<"state", [Symbol]> {
   let summary = "A logical tensor that outlives a step, and where its bytes are";
   let description = [{
-    `name` is the ONNX name. `tile(n)` cuts the stored units (panels, or rows of a row-major
-    tensor) into tiles of n, the last one shorter; without it there is one tile. `partition(r)` cuts
+    `name` is the ONNX name. `tile(n)` cuts the stored units (panels; of a row-major
+    tensor rows, or runs of `rows` of them) into tiles of n, the last one shorter; without it there is one tile. `partition(r)` cuts
     each tile into one part for each of r ranks, in their order: equal whole chunks (panels or rows
     that make up whole blocks of 4096 bytes), so that the parts of the last ranks may end behind
     the state or have nothing of it. A `rewritten` one gets new values by each step. `home` has a tier per tile, or one for all. `at` is the place of the first byte in the bundle's state file, once laid out.
@@ -33,16 +33,18 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
     - C4: a raw file source has the bytes of the tensor; a splat its element type.
     - C5: `partition` is 1 to 65536; where there are several tiles, each but the last has as many
       whole chunks for every rank.
+    - C6: `rows` is at least 1, and the tensor has rows and no panels.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, TypeAttr:$type, Zero_RoleAttr:$role,
                        UnitAttr:$rewritten,
-                       OptionalAttr<NN_PanelsAttr>:$layout, OptionalAttr<I64Attr>:$tile,
+                       OptionalAttr<NN_PanelsAttr>:$layout, OptionalAttr<I64Attr>:$rows, OptionalAttr<I64Attr>:$tile,
                        OptionalAttr<I64Attr>:$partition,
                        OptionalAttr<TypedArrayAttrBase<Zero_TierAttr, "tiers">>:$home,
                        OptionalAttr<I64Attr>:$at,
                        AnyAttrOf<[Zero_FileAttr, Zero_SplatAttr, ElementsAttr]>:$source);
   let assemblyFormat = [{
-    $sym_name $name `:` $type `role` `(` $role `)` (`rewritten` $rewritten^)? (`layout` `(` $layout^ `)`)? (`tile` `(` $tile^ `)`)?
+    $sym_name $name `:` $type `role` `(` $role `)` (`rewritten` $rewritten^)? (`layout` `(` $layout^ `)`)?
+    (`rows` `(` $rows^ `)`)? (`tile` `(` $tile^ `)`)?
     (`partition` `(` $partition^ `)`)? (`home` `(` $home^ `)`)? (`at` `(` $at^ `)`)? `source` `(` $source `)` attr-dict
   }];
   let hasVerifier = 1;
@@ -50,11 +52,16 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
     }
-    /// Panels, or indices of dimension 0 (1 for rank 0).
+    /// The dimension that units cut, and how many of its indices one has.
+    int64_t getUnitDim() { return getLayout() ? getLayoutAttr().getDim() : 0; }
+    int64_t getUnitWidth() {
+      return getLayout() ? getLayoutAttr().getWidth() : static_cast<int64_t>(getRows().value_or(1));
+    }
+    /// Panels, rows or runs of rows (1 for rank 0).
     int64_t getUnitCount();
-    /// Stored bytes of one unit; the last panel counts whole.
+    /// Stored bytes of one unit. The last panel counts whole; the last run of rows may be shorter.
     int64_t getUnitBytes();
-    int64_t getStoredBytes() { return getUnitCount() * getUnitBytes(); }
+    int64_t getStoredBytes();
     int64_t getTileCount();
     /// Units of the smallest piece that can be read alone: whole blocks of 4096 bytes.
     int64_t getChunkUnits();

@@ -119,6 +119,16 @@ uint64_t partCount(const Step &step, const std::vector<uint64_t> &tileUnits) {
   return parts;
 }
 
+/// The states that a call takes whole with each tile of another one.
+std::vector<bool> findRepeated(const Step &step, const std::vector<uint64_t> &tileUnits) {
+  std::vector<bool> repeated(step.states.size());
+  for (const StepMoment &moment : step.moments)
+    if (std::ranges::any_of(moment.states, [&](uint32_t index) { return tileUnits[index] != 0; }))
+      for (uint32_t index : moment.states)
+        repeated[index] = tileUnits[index] == 0;
+  return repeated;
+}
+
 /// The least that the host stages: the largest piece on its way to the device, and in its
 /// halves what is loaded into the device before the first step.
 uint64_t leastHostStaging(const Step &step, uint64_t piece) {
@@ -163,6 +173,7 @@ private:
       return;
     uint64_t room = budget_.compute - activations_;
     parts_ = partCount(step_, tileUnits);
+    repeated_ = findRepeated(step_, tileUnits);
     if (!budget_.host && allBytes_ <= room)
       tryResident(tileUnits, 0, 0, allBytes_);
     uint64_t piece = largestPieceBytes(step_, tileUnits);
@@ -200,6 +211,8 @@ private:
         return;
       tryResident(tileUnits, staging, 0, resident);
     }
+    if (room < smallBytes_)
+      tryResident(tileUnits, staging, 0, room);
     tryResident(tileUnits, staging, 0, 0);
   }
 
@@ -233,6 +246,7 @@ private:
       placement.kept[i].assign(placement.homes[i].size(), Kept::no);
     }
     Timeline::Spare spare{resident, budget_.host ? *budget_.host - hostStaging : 0};
+    keepRepeated(placement, spare);
     keepSmall(placement, spare);
     if (!Timeline(step_, machine_, placement, budget_.host.has_value()).run(spare))
       return;
@@ -246,16 +260,32 @@ private:
         best_ = *candidate;
   }
 
+  void keepRepeated(Placement &placement, Timeline::Spare &spare) const {
+    for (size_t i = 0; i < step_.states.size(); ++i)
+      if (repeated_[i] && step_.states[i].extent() <= spare.compute)
+        keep(i, Kept::repeated, placement, spare);
+  }
+
   void keepSmall(Placement &placement, Timeline::Spare &spare) const {
-    if (smallBytes_ > spare.compute)
+    auto isLeft = [&](size_t i) {
+      return step_.states[i].extent() <= smallStateBytes && placement.homes[i].front() != Home::compute;
+    };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < step_.states.size(); ++i)
+      if (isLeft(i))
+        bytes += step_.states[i].extent();
+    if (bytes > spare.compute)
       return;
     for (size_t i = 0; i < step_.states.size(); ++i)
-      if (step_.states[i].extent() <= smallStateBytes) {
-        std::ranges::fill(placement.homes[i], Home::compute);
-        std::ranges::fill(placement.kept[i], Kept::small);
-      }
-    spare.compute -= smallBytes_;
-    placement.residentBytes += smallBytes_;
+      if (isLeft(i))
+        keep(i, Kept::small, placement, spare);
+  }
+
+  void keep(size_t state, Kept why, Placement &placement, Timeline::Spare &spare) const {
+    std::ranges::fill(placement.homes[state], Home::compute);
+    std::ranges::fill(placement.kept[state], why);
+    spare.compute -= step_.states[state].extent();
+    placement.residentBytes += step_.states[state].extent();
   }
 
   /// What fits beside what made no call wait: bytes that are not moved.
@@ -294,6 +324,7 @@ private:
   std::vector<uint64_t> uses_;
   uint64_t allBytes_ = 0, smallBytes_ = 0;
   uint64_t parts_ = 0;
+  std::vector<bool> repeated_;
   std::optional<Placement> best_;
 };
 

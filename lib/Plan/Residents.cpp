@@ -17,7 +17,8 @@ std::pair<uint64_t, uint64_t> spillway::plan::tileExtent(StateOp state,
     return {0, stateExtent(state)};
   auto [begin, end] = state.getTileUnits(*tile);
   uint64_t unitBytes = state.getUnitBytes();
-  return {begin * unitBytes, llvm::alignTo((end - begin) * unitBytes, blockBytes)};
+  uint64_t bytes = std::min<uint64_t>(end * unitBytes, state.getStoredBytes()) - begin * unitBytes;
+  return {begin * unitBytes, llvm::alignTo(bytes, blockBytes)};
 }
 
 uint64_t spillway::plan::partExtent(StateOp state, int64_t tile) {

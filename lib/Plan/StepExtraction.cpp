@@ -51,6 +51,7 @@ private:
       state.name = op.getName().str();
       state.units = op.getUnitCount();
       state.unitBytes = op.getUnitBytes();
+      state.missingBytes = state.units * state.unitBytes - op.getStoredBytes();
       state.chunkUnits = op.getChunkUnits();
       state.ranks = op.getPartition().value_or(1);
       state.tileable = tileability_.isTileable(op);

@@ -34,7 +34,8 @@ Tileability::Tileability(ModuleOp module) {
                      static_cast<int64_t>(kernel.getUnits()) == state.getUnitCount();
       bool byDepth = kernel && attrOf(call, kernel, i, nn::depthTiledAttrName);
       tileable_[state] &= (byUnits || byDepth) &&
-                          attrOf(call, kernel, i, nn::layoutAttrName) == state.getLayoutAttr();
+                          attrOf(call, kernel, i, nn::layoutAttrName) == state.getLayoutAttr() &&
+                          attrOf(call, kernel, i, nn::rowsAttrName) == state.getRowsAttr();
     }
   });
   restrictUpdates(module);

@@ -5,7 +5,8 @@
 using namespace spillway::plan;
 
 uint64_t StepState::extent(uint64_t beginUnit, uint64_t endUnit) const {
-  return StagingRing::slotBytes((endUnit - beginUnit) * unitBytes);
+  uint64_t bytes = (endUnit - beginUnit) * unitBytes;
+  return StagingRing::slotBytes(endUnit == units ? bytes - std::min(bytes, missingBytes) : bytes);
 }
 
 uint64_t StepState::partExtent(uint64_t beginUnit, uint64_t endUnit) const {

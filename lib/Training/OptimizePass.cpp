@@ -148,7 +148,7 @@ private:
     auto zeros = zero::SplatAttr::get(&getContext(), builder.getF32FloatAttr(0));
     return zero::StateOp::create(builder, parameter.getLoc(), (parameter.getSymName() + "." + kept).str(),
                                  (parameter.getName() + "." + kept).str(), parameter.getTensorType(),
-                                 zero::Role::moment, /*rewritten=*/true, nn::PanelsAttr(), /*tile=*/IntegerAttr(),
+                                 zero::Role::moment, /*rewritten=*/true, nn::PanelsAttr(), /*rows=*/IntegerAttr(), /*tile=*/IntegerAttr(),
                                  /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), zeros);
   }
 

@@ -1,7 +1,10 @@
 #include "spillway/Transforms/Passes.h"
 
 #include "dialects/Zero/Zero.h"
+#include "spillway/Conversion/NNToVector/ColumnRuns.h"
 #include "spillway/Conversion/NNToVector/ConvPlan.h"
+
+#include "Groups.h"
 
 namespace spillway {
 #define GEN_PASS_DEF_NNASSIGNLAYOUTSPASS
@@ -55,37 +58,40 @@ struct Readers {
   }
 };
 
-/// The one matrix that all uses of a state are reshaped to, where a product reads it; else null.
-RankedTensorType matrixOf(ArrayRef<Operation *> users) {
-  RankedTensorType matrix;
+/// Whether the right operand of a product is computed from fewer bytes, in its kernel.
+bool unpacksFactor(nn::MatmulOp matmul) {
+  Operation *factor = matmul.getRhs().getDefiningOp();
+  return factor && factor->getNumOperands() != 0 && isUnpackedWeight(factor);
+}
+
+/// The one shape that all uses of a state are reshaped to, where one of them is among `factors`; else null.
+RankedTensorType shapeOf(ArrayRef<Operation *> users, const llvm::DenseSet<Value> &factors) {
+  RankedTensorType shape;
   bool isFactor = false;
   for (Operation *user : users) {
     if (!isa<zero::UseOp>(user))
       return {};
     for (Operation *reader : user->getUsers()) {
       auto reshape = dyn_cast<nn::ReshapeOp>(reader);
-      if (!reshape || reshape.getType().getRank() != 2 || (matrix && matrix != reshape.getType()))
+      if (!reshape || (shape && shape != reshape.getType()))
         return {};
-      matrix = reshape.getType();
-      isFactor |= llvm::any_of(reshape->getUsers(), [&](Operation *product) {
-        auto matmul = dyn_cast<nn::MatmulOp>(product);
-        return matmul && matmul.getRhs() == reshape.getResult();
-      });
+      shape = reshape.getType();
+      isFactor |= factors.contains(reshape);
     }
   }
-  return isFactor ? matrix : RankedTensorType();
+  return isFactor ? shape : RankedTensorType();
 }
 
-/// A weight that is read as one matrix alone becomes that matrix, so that products can have it in panels.
-void adoptMatrix(zero::StateOp state, ArrayRef<Operation *> users) {
-  RankedTensorType matrix = matrixOf(users);
-  if (!matrix)
+/// A weight that is read in one shape alone takes it, so that products can have it in panels or by rows.
+void adoptShape(zero::StateOp state, ArrayRef<Operation *> users, const llvm::DenseSet<Value> &factors) {
+  RankedTensorType shape = shapeOf(users, factors);
+  if (!shape)
     return;
-  state.setType(matrix);
+  state.setType(shape);
   if (auto elements = dyn_cast<DenseElementsAttr>(state.getSource()))
-    state.setSourceAttr(elements.reshape(matrix));
+    state.setSourceAttr(elements.reshape(shape));
   for (Operation *user : users) {
-    user->getResult(0).setType(matrix);
+    user->getResult(0).setType(shape);
     for (Operation *reader : llvm::make_early_inc_range(user->getUsers())) {
       reader->getResult(0).replaceAllUsesWith(user->getResult(0));
       reader->erase();
@@ -95,44 +101,90 @@ void adoptMatrix(zero::StateOp state, ArrayRef<Operation *> users) {
 
 struct AssignLayouts : public spillway::impl::NNAssignLayoutsPassBase<AssignLayouts> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     auto users = zero::usersOfStates(getOperation());
+    auto stateOf = [&](auto op) { return symbols.lookup<zero::StateOp>(op.getState()); };
+    llvm::DenseSet<Value> factors;
+    getOperation().walk([&](nn::MatmulOp matmul) {
+      if (matmul.getRhs().getType().getRank() == 2)
+        factors.insert(matmul.getRhs());
+      if (unpacksFactor(matmul))
+        for (auto &[source, run] : kernels::columnRuns(matmul))
+          for (Operation *reader : source.getUsers())
+            factors.insert_range(reader->getResults());
+    });
     for (auto state : getOperation().getOps<zero::StateOp>())
-      adoptMatrix(state, users.lookup(state.getSymNameAttr()));
-    llvm::DenseMap<StringAttr, Readers> readers;
+      adoptShape(state, users.lookup(state.getSymNameAttr()), factors);
+
+    llvm::DenseMap<zero::StateOp, Readers> readers;
     getOperation().walk([&](nn::MatmulOp matmul) {
       auto use = matmul.getRhs().getDefiningOp<zero::UseOp>();
       if (use && matmul.getRhs().getType().getRank() == 2)
-        readers[use.getStateAttr().getAttr()].add(matmul);
+        readers[stateOf(use)].add(matmul);
     });
     getOperation().walk([&](zero::UseOp use) {
-      Readers &state = readers[use.getStateAttr().getAttr()];
+      Readers &state = readers[stateOf(use)];
       state.onlyFilters &= isPanelFilter(use);
       state.hasPlaces |= isPlace(use);
     });
-    getOperation().walk([&](zero::LookupOp lookup) {
-      readers[lookup.getStateAttr().getAttr()].looksUpRows = true;
+    getOperation().walk([&](zero::LookupOp lookup) { readers[stateOf(lookup)].looksUpRows = true; });
+    for (auto &[state, read] : readers)
+      if (std::optional<int64_t> dim = read.panelDim(state.getTensorType()))
+        state.setLayoutAttr(nn::PanelsAttr::get(&getContext(), *dim, panelWidth));
+    getOperation().walk([&](nn::MatmulOp matmul) {
+      if (unpacksFactor(matmul))
+        cutUnpacked(matmul, symbols, readers);
     });
-    for (auto state : getOperation().getOps<zero::StateOp>())
-      if (auto found = readers.find(state.getSymNameAttr()); found != readers.end())
-        if (std::optional<int64_t> dim = found->second.panelDim(state.getTensorType()))
-          state.setLayoutAttr(nn::PanelsAttr::get(&getContext(), *dim));
-    SymbolTable symbols(getOperation());
     getOperation().walk([&](zero::UpdateOp update) { followParameter(update, symbols, readers); });
   }
 
   /// What is updated element by element with a parameter lies as it does, where nothing else wants it otherwise.
   static void followParameter(zero::UpdateOp update, const SymbolTable &symbols,
-                              const llvm::DenseMap<StringAttr, Readers> &readers) {
+                              const llvm::DenseMap<zero::StateOp, Readers> &readers) {
     zero::StateOp parameter;
     for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>()) {
       auto state = symbols.lookup<zero::StateOp>(name.getAttr());
       if (!parameter)
         parameter = state;
-      Readers wishes = readers.lookup(state.getSymNameAttr());
+      Readers wishes = readers.lookup(state);
       if (parameter.getLayout() && state.getTensorType() == parameter.getTensorType() && !wishes.first &&
           !wishes.looksUpRows && !wishes.hasPlaces)
         state.setLayoutAttr(parameter.getLayoutAttr());
     }
+  }
+
+  /// Stores what a product's right operand is unpacked from so that tiles of it can stand for it.
+  static void cutUnpacked(nn::MatmulOp matmul, SymbolTable &symbols,
+                          const llvm::DenseMap<zero::StateOp, Readers> &readers) {
+    SmallVector<zero::StateOp> cut;
+    for (auto &[source, run] : kernels::columnRuns(matmul)) {
+      auto use = source.getDefiningOp<zero::UseOp>();
+      auto state = use ? symbols.lookup<zero::StateOp>(use.getState()) : zero::StateOp();
+      if (!state || !run || state.getLayout() || state.getRows())
+        continue;
+      std::optional<kernels::ColumnUnits> units = kernels::columnUnits(*run, state.getTensorType());
+      const Readers &others = readers.find(state)->second;
+      if (!units || (units->panels && (others.looksUpRows || others.hasPlaces)))
+        continue;
+      if (units->panels)
+        state.setLayoutAttr(units->panels);
+      else
+        state.setRows(units->rows);
+      cut.push_back(state);
+    }
+    if (cut.empty())
+      return;
+    // Tiles are whole blocks of 4096 bytes of each: what has few bytes for each column stays whole where it
+    // would make the tiles of the others larger.
+    constexpr int64_t smallTile = 8;
+    zero::StateOp largest = *llvm::max_element(
+        cut, [](auto a, auto b) { return a.getStoredBytes() < b.getStoredBytes(); });
+    int64_t most = std::max(largest.getChunkUnits(), smallTile);
+    for (zero::StateOp state : cut)
+      if (state.getChunkUnits() > most) {
+        state.removeLayoutAttr();
+        state.removeRowsAttr();
+      }
   }
 };
 

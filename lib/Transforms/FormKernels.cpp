@@ -1,6 +1,9 @@
 #include "spillway/Transforms/Passes.h"
 
+#include "Groups.h"
+
 #include "dialects/Zero/Zero.h"
+#include "spillway/Conversion/NNToVector/ColumnRuns.h"
 #include "spillway/Conversion/NNToVector/ConvPlan.h"
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/GemmPlan.h"
@@ -20,28 +23,12 @@ using namespace spillway;
 
 namespace {
 
-/// Pulling an element again costs this much at most (in flops) before it is
-/// cheaper to store it and load it again.
-constexpr double cheapFlops = 8;
-
 /// Of the arguments of kernels.
 constexpr int64_t viewAlignment = 8;
-
-bool isAnchor(Operation *op) { return isa<nn::AnchorOpInterface>(op); }
 
 bool readsMemory(Operation *op) {
   auto anchor = dyn_cast<nn::AnchorOpInterface>(op);
   return anchor && anchor.readsMemory();
-}
-
-bool isSplat(Operation *op) {
-  SplatElementsAttr splat;
-  return matchPattern(op, m_Constant(&splat));
-}
-
-/// Operations that stay in the function: they give bytes that are there already.
-bool isSource(Operation *op) {
-  return isa<zero::UseOp, zero::LookupOp>(op) || (isa<arith::ConstantOp>(op) && !isSplat(op));
 }
 
 /// Free to compute again in every kernel that reads it.
@@ -186,43 +173,9 @@ private:
              isUnpackedWeight(op);
     if (readsMemory(user))
       return false;
-    double flops = 0;
-    if (auto cost = dyn_cast<nn::CostOpInterface>(op))
-      flops = cost.getFlops() / std::max(1.0, elements(op->getResult(0)));
     bool repeats =
         isAnchor(user) || elements(user->getResult(0)) > elements(op->getResult(0));
-    return flops <= cheapFlops || !repeats;
-  }
-
-  /// Whether `op` computes a weight's numbers from half as many bytes or less, cheaply: a product
-  /// then reads these bytes, and the numbers are never stored.
-  static bool isUnpackedWeight(Operation *op) {
-    constexpr size_t maxOperations = 32;
-    llvm::SmallSetVector<Operation *, 16> chain;
-    chain.insert(op);
-    llvm::SmallDenseSet<Value> leaves;
-    bool readsWeight = false;
-    for (size_t i = 0; i < chain.size(); ++i) {
-      double flops = 0;
-      if (auto cost = dyn_cast<nn::CostOpInterface>(chain[i]))
-        flops = cost.getFlops() / std::max(1.0, elements(chain[i]->getResult(0)));
-      if (isAnchor(chain[i]) || flops > cheapFlops || chain.size() > maxOperations)
-        return false;
-      for (Value operand : chain[i]->getOperands()) {
-        Operation *definition = operand.getDefiningOp();
-        if (definition && !isSource(definition)) {
-          chain.insert(definition);
-          continue;
-        }
-        leaves.insert(operand);
-        readsWeight |= isa_and_present<zero::UseOp>(definition);
-      }
-    }
-    int64_t bytes = 0;
-    for (Value leaf : leaves)
-      bytes += nn::tensorBytes(cast<RankedTensorType>(leaf.getType()));
-    return readsWeight &&
-           2 * bytes <= nn::tensorBytes(cast<RankedTensorType>(op->getResult(0).getType()));
+    return isCheap(op) || !repeats;
   }
 
   /// A reshape is free between kernels; inside one it costs index arithmetic, which
@@ -386,8 +339,10 @@ private:
                           return mapping.lookup(output);
                         }));
 
+    auto matmul = dyn_cast_or_null<nn::MatmulOp>(anchor ? mapping.lookup(anchor->getResult(0)).getDefiningOp() : nullptr);
+    kernels::ColumnRuns columns = matmul ? kernels::columnRuns(matmul) : kernels::ColumnRuns();
     for (auto [i, input] : llvm::enumerate(inputs))
-      markWeight(kernel, i, input, group);
+      markWeight(kernel, i, input, columns.lookup(kernel.getArgument(i)), group);
     zero::UpdateOp update = group.update();
     if (update)
       for (auto [i, name] : llvm::enumerate(update.getStates()))
@@ -427,27 +382,35 @@ private:
   }
 
   /// Layout of an argument that is a whole state, and whether its tiles can stand
-  /// for it.
-  void markWeight(nn::KernelOp kernel, int64_t index, Value input, const Group &group) {
+  /// for it. `run`: the columns of a product in it.
+  void markWeight(nn::KernelOp kernel, int64_t index, Value input, std::optional<kernels::ColumnRun> run,
+                  const Group &group) {
     auto use = input.getDefiningOp<zero::UseOp>();
     if (!use)
       return;
-    nn::PanelsAttr layout = symbols.lookup<zero::StateOp>(use.getState()).getLayoutAttr();
-    if (!layout)
-      return;
-    kernel.setArgAttr(index, nn::layoutAttrName, layout);
-    BlockArgument argument = kernel.getArgument(index);
-    if (!argument.hasOneUse())
-      return;
-    auto matmul = dyn_cast<nn::MatmulOp>(*argument.user_begin());
-    auto conv = dyn_cast<nn::ConvOp>(*argument.user_begin());
-    bool isRhs = matmul && matmul.getRhs() == argument &&
-                 layout.getDim() == (matmul.getTransposeRhs() ? 0 : 1);
-    if (matmul && matmul.getRhs() == argument && !group.update() && kernels::takesDepthTiles(kernel, matmul))
-      kernel.setArgAttr(index, nn::depthTiledAttrName, UnitAttr::get(module.getContext()));
-    bool isFilter = conv && conv.getFilter() == argument && kernels::tilesFilter(conv);
-    if (isRhs || isFilter)
+    auto state = symbols.lookup<zero::StateOp>(use.getState());
+    auto type = cast<RankedTensorType>(input.getType());
+    bool isTiled = false;
+    if (nn::PanelsAttr layout = state.getLayoutAttr()) {
+      kernel.setArgAttr(index, nn::layoutAttrName, layout);
+      BlockArgument argument = kernel.getArgument(index);
+      isTiled = (run && kernels::areUnits(layout, *run, type)) || isTiledFilter(argument);
+      auto matmul = argument.hasOneUse() ? dyn_cast<nn::MatmulOp>(*argument.user_begin()) : nn::MatmulOp();
+      if (matmul && matmul.getRhs() == argument && !group.update() && kernels::takesDepthTiles(kernel, matmul))
+        kernel.setArgAttr(index, nn::depthTiledAttrName, UnitAttr::get(module.getContext()));
+    } else if (run && state.getRows()) {
+      std::optional<kernels::ColumnUnits> units = kernels::columnUnits(*run, type);
+      isTiled = units && units->rows == static_cast<int64_t>(*state.getRows());
+      if (isTiled)
+        kernel.setArgAttr(index, nn::rowsAttrName, state.getRowsAttr());
+    }
+    if (isTiled)
       kernel.setArgAttr(index, nn::tiledAttrName, UnitAttr::get(module.getContext()));
+  }
+
+  static bool isTiledFilter(BlockArgument argument) {
+    auto conv = argument.hasOneUse() ? dyn_cast<nn::ConvOp>(*argument.user_begin()) : nn::ConvOp();
+    return conv && conv.getFilter() == argument && kernels::tilesFilter(conv);
   }
 
   /// The kernel of the module that equals `kernel`, which is then dropped.

@@ -2,6 +2,7 @@
 the folders, and small models made and compiled here."""
 
 import hashlib
+import itertools
 import os
 import pathlib
 import struct
@@ -35,13 +36,16 @@ for folder in sys.argv[3:]:
 
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
-    for kind in ("gpt2", "llama"):
+    for kind, hidden in itertools.product(("gpt2", "llama"), (32, 128)):
         model = folder / f"{kind}.onnx"
-        subprocess.run([bin / "spillway-modelgen", kind, model, "--layers=1", "--hidden=32", "--heads=2", "--vocab=65",
-                        "--ctx=16", "--dynamic", "--outputs", "logits"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([bin / "spillway-modelgen", kind, model, "--layers=1", f"--hidden={hidden}", "--heads=2",
+                        "--vocab=65", "--ctx=16", "--dynamic", "--outputs", "logits"], check=True,
+                       stdout=subprocess.DEVNULL)
         add("Import", model.read_bytes())
-        for memory in ("4GiB", "1MiB"):
-            bundle = folder / f"{kind}-{memory}.spill"
+        # What is resident, streamed, split over ranks, in three tiers, left in the model's file.
+        for i, options in enumerate((["--memory=1GiB"], ["--memory=512KiB"], ["--memory=512KiB", "--ranks=2"],
+                                     ["--tiers=device=512KiB,host=512KiB"], ["--memory=1GiB", "--link-weights"])):
+            bundle = folder / f"{kind}-{hidden}-{i}.spill"
             subprocess.run([bin / "spillway", "compile", model, "-o", bundle, "--dim=batch=1", "--dim=sequence=8",
-                            f"--memory={memory}"], check=True)
+                            *options], check=True)
             add_bundle(bundle)

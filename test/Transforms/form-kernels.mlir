@@ -203,7 +203,8 @@ func.func @pool(%x: tensor<1x4x9x9xf32>) -> tensor<1x4x5x5xf32> {
 
 // -----
 
-// A weight of small integers is read as it is by the product, which unpacks it.
+// A weight of small integers is read as it is by the product, which unpacks it. Tiles of what is stored by the
+// product's columns can stand for it.
 zero.state @q "q" : tensor<8x16xi8> role(<parameter>) source(#zero.splat<1 : i8>)
 zero.state @s "s" : tensor<8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
 // CHECK-LABEL: func @unpacked
@@ -211,7 +212,7 @@ zero.state @s "s" : tensor<8xf32> role(<parameter>) source(#zero.splat<1.0 : f32
 // CHECK: %[[S:.+]] = zero.use @s
 // CHECK: %[[Y:.+]] = nn.call @[[GEMM:nn_gemm[_0-9]*]](%[[Q]], %[[S]], %arg0)
 // CHECK-NEXT: return %[[Y]]
-// CHECK: nn.kernel @[[GEMM]]
+// CHECK: nn.kernel @[[GEMM]](%{{.*}}: tensor<8x16xi8> {nn.rows = 16 : i64, nn.tiled}, %{{.*}}: tensor<8xf32>, %
 // CHECK: nn.unpack
 // CHECK: nn.matmul
 func.func @unpacked(%x: tensor<4x32xf32>) -> tensor<4x8xf32> {

@@ -86,3 +86,53 @@ func.func @places(%x: tensor<2x3xf32>) -> (tensor<2x20xf32>, tensor<60xf32>, ten
   %3 = nn.slice %p offsets [0, 0] strides [1, 1] : tensor<3x20xf32> -> tensor<3x4xf32>
   return %0, %1, %2, %3 : tensor<2x20xf32>, tensor<60xf32>, tensor<2x20xf32>, tensor<3x4xf32>
 }
+
+// -----
+
+// What a product's right operand is unpacked from is stored by its columns: in runs of rows of 16 columns, or in
+// panels of them. What has few bytes for each column stays whole, and so does what is read elsewhere too.
+// CHECK: zero.state @rows "r" : tensor<128x64xi8> role(<parameter>) rows(16) source
+zero.state @rows "r" : tensor<128x64xi8> role(<parameter>) source(#zero.splat<1 : i8>)
+// CHECK: zero.state @groups "g" : tensor<128x8xf32> role(<parameter>) rows(16) source
+zero.state @groups "g" : tensor<1024xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK: zero.state @few "f" : tensor<128xf32> role(<parameter>) source
+zero.state @few "f" : tensor<128xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+func.func @rows_of_columns(%x: tensor<4x128xf32>) -> tensor<4x128xf32> {
+  %r = zero.use @rows : tensor<128x64xi8>
+  %0 = nn.unpack %r bits 4 signed : tensor<128x64xi8> -> tensor<128x128xi8>
+  %1 = arith.sitofp %0 : tensor<128x128xi8> to tensor<128x128xf32>
+  %2 = nn.reshape %1 : tensor<128x128xf32> -> tensor<128x8x16xf32>
+  %g = zero.use @groups : tensor<1024xf32>
+  %3 = nn.reshape %g : tensor<1024xf32> -> tensor<128x8xf32>
+  %4 = nn.broadcast %3 dims [0, 1] : tensor<128x8xf32> -> tensor<128x8x16xf32>
+  %5 = arith.mulf %2, %4 : tensor<128x8x16xf32>
+  %6 = nn.reshape %5 : tensor<128x8x16xf32> -> tensor<128x128xf32>
+  %f = zero.use @few : tensor<128xf32>
+  %7 = nn.broadcast %f dims [0] : tensor<128xf32> -> tensor<128x128xf32>
+  %8 = arith.addf %6, %7 : tensor<128x128xf32>
+  %9 = nn.matmul %x, %8 transpose : tensor<4x128xf32>, tensor<128x128xf32> -> tensor<4x128xf32>
+  return %9 : tensor<4x128xf32>
+}
+
+// -----
+
+// CHECK: zero.state @bytes "b" : tensor<64x128xi8> role(<parameter>) layout(<1>) source
+zero.state @bytes "b" : tensor<64x128xi8> role(<parameter>) source(#zero.splat<1 : i8>)
+// CHECK: zero.state @nibbles "n" : tensor<64x64xi8> role(<parameter>) layout(<1, width = 8>) source
+zero.state @nibbles "n" : tensor<64x64xi8> role(<parameter>) source(#zero.splat<1 : i8>)
+// CHECK: zero.state @twice "t" : tensor<64x128xi8> role(<parameter>) source
+zero.state @twice "t" : tensor<64x128xi8> role(<parameter>) source(#zero.splat<1 : i8>)
+func.func @panels_of_columns(%x: tensor<4x64xf32>) -> (tensor<4x128xf32>, tensor<4x128xf32>, tensor<4x128xf32>, tensor<64x128xi8>) {
+  %b = zero.use @bytes : tensor<64x128xi8>
+  %0 = arith.sitofp %b : tensor<64x128xi8> to tensor<64x128xf32>
+  %1 = nn.matmul %x, %0 : tensor<4x64xf32>, tensor<64x128xf32> -> tensor<4x128xf32>
+  %n = zero.use @nibbles : tensor<64x64xi8>
+  %2 = nn.unpack %n bits 4 : tensor<64x64xi8> -> tensor<64x128xi8>
+  %3 = arith.uitofp %2 : tensor<64x128xi8> to tensor<64x128xf32>
+  %4 = nn.matmul %x, %3 : tensor<4x64xf32>, tensor<64x128xf32> -> tensor<4x128xf32>
+  %t = zero.use @twice : tensor<64x128xi8>
+  %5 = arith.sitofp %t : tensor<64x128xi8> to tensor<64x128xf32>
+  %6 = nn.matmul %x, %5 : tensor<4x64xf32>, tensor<64x128xf32> -> tensor<4x128xf32>
+  %7 = arith.addi %t, %t : tensor<64x128xi8>
+  return %1, %4, %6, %7 : tensor<4x128xf32>, tensor<4x128xf32>, tensor<4x128xf32>, tensor<64x128xi8>
+}

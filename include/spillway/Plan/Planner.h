@@ -25,6 +25,8 @@ enum class Kept : uint8_t {
   no,
   /// A transfer of its own costs more than its bytes.
   small,
+  /// A call takes it whole with each tile of another state.
+  repeated,
   /// Its call would wait for it.
   late,
   /// There was room left.

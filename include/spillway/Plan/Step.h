@@ -13,7 +13,7 @@ namespace spillway::plan {
 struct StepState {
   /// ONNX name.
   std::string name;
-  /// Panels or rows, and what one takes.
+  /// Panels, rows or runs of rows, and what one takes.
   uint64_t units = 0;
   uint64_t unitBytes = 0;
   /// Units of the smallest piece of a file.
@@ -26,6 +26,8 @@ struct StepState {
   uint64_t fixedTileUnits = 0;
   /// Ranks that each tile is split over.
   uint64_t ranks = 1;
+  /// What the last unit has less than the others.
+  uint64_t missingBytes = 0;
 
   /// Units of the smallest tile: a chunk for each rank.
   uint64_t tileGrain() const { return chunkUnits * ranks; }

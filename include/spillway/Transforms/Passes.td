@@ -24,10 +24,12 @@ def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
     result's columns. One layout a state: where several matmuls disagree, those that compute most
     decide, at equal work the first; a state of which rows are looked up is stored along its rows. A filter of
     convolutions alone is stored in panels along its first dimension. What is read by another shape, or in parts,
-    stays in row-major order. What an optimizer keeps for a weight, and updates with it, is stored as the weight is.
+    stays in row-major order. What a product's right operand is unpacked from is stored by the product's columns:
+    in runs of rows, or in panels of as many bytes as 16 numbers take. What an optimizer keeps for a weight, and
+    updates with it, is stored as the weight is.
 
     Needs: canonical form (transposes of weights folded into the matmuls).
-    Leaves: `layout` on the states.
+    Leaves: `layout` or `rows` on the states.
   }];
 }
 

@@ -107,7 +107,7 @@ PackedConvEmitter::PackedConvEmitter(KernelBuilder &kernel, nn::ConvOp conv,
   if (plan.storedInPanels) {
     unsigned filter = cast<BlockArgument>(conv.getFilter()).getArgNumber();
     firstPanel = kernel.origin(filter);
-    kernel.setFirstPanel(filter, firstPanel);
+    kernel.setFirstUnit(filter, firstPanel);
   }
 }
 

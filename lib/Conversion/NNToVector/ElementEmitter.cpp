@@ -59,8 +59,7 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
     unsigned i = argument.getArgNumber();
-    auto panels = kernel_.kernel().getArgAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
-    return load(kernel_.argument(i), address(i, type, panels, index), type.getElementType());
+    return load(kernel_.argument(i), addressIn(i, type, index), type.getElementType());
   }
 
   Operation *op = tensor.getDefiningOp();
@@ -69,23 +68,27 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
   return cloneElementwise(op, index);
 }
 
-LaneIndex ElementEmitter::address(unsigned operand, RankedTensorType type, nn::PanelsAttr panels,
-                                  ArrayRef<LaneIndex> index) {
-  if (!panels)
-    return indices_.linearize(index, type.getShape());
-  int64_t dim = panels.getDim();
-  LaneIndex panel = indices_.divide(index[dim], panelWidth);
-  LaneIndex column = indices_.remainder(index[dim], panelWidth);
-  if (Value first = kernel_.firstPanel(operand))
-    panel = indices_.add(
-        panel, LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first)));
+LaneIndex ElementEmitter::addressIn(unsigned i, RankedTensorType type, ArrayRef<LaneIndex> index) {
+  LaneIndex skipped;
+  if (Value first = kernel_.firstUnit(i))
+    skipped = LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first));
+  auto panels = dyn_cast_or_null<nn::PanelsAttr>(kernel_.attribute(i, nn::layoutAttrName));
+  if (!panels) {
+    LaneIndex address = indices_.linearize(index, type.getShape());
+    auto rows = dyn_cast_or_null<IntegerAttr>(kernel_.attribute(i, nn::rowsAttrName));
+    return rows ? indices_.add(address, indices_.multiply(skipped, rows.getInt() * nn::panelDepth(type, 0)))
+                : address;
+  }
+  int64_t dim = panels.getDim(), width = panels.getWidth();
+  LaneIndex panel = indices_.add(indices_.divide(index[dim], width), skipped);
+  LaneIndex column = indices_.remainder(index[dim], width);
   ElementIndex rest(index);
   rest.erase(rest.begin() + dim);
   SmallVector<int64_t> sizes(type.getShape());
   sizes.erase(sizes.begin() + dim);
-  LaneIndex row = indices_.add(indices_.multiply(panel, nn::panelDepth(type, dim)),
-                               indices_.linearize(rest, sizes));
-  return indices_.add(indices_.multiply(row, panelWidth), column);
+  LaneIndex address = indices_.add(indices_.multiply(panel, nn::panelDepth(type, dim)),
+                                   indices_.linearize(rest, sizes));
+  return indices_.add(indices_.multiply(address, width), column);
 }
 
 Value ElementEmitter::cloneElementwise(Operation *op, ArrayRef<LaneIndex> index) {
@@ -177,8 +180,7 @@ void ElementEmitter::store(Value element, Value memref, const LaneIndex &unresol
 void ElementEmitter::storeResult(unsigned i, ArrayRef<LaneIndex> index, Value element) {
   nn::KernelOp kernel = kernel_.kernel();
   auto type = cast<RankedTensorType>(kernel.getResultTypes()[i]);
-  auto panels = kernel.getResultAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
-  store(element, kernel_.result(i), address(kernel.getNumArguments() + i, type, panels, index));
+  store(element, kernel_.result(i), addressIn(kernel.getNumArguments() + i, type, index));
 }
 
 Value ElementEmitter::branch(Value condition, Type element, bool uniform, Branch then,

@@ -35,7 +35,7 @@ static nn::PanelsAttr rhsPanels(nn::MatmulOp matmul) {
 
 std::optional<unsigned> kernels::columnPanels(nn::MatmulOp matmul) {
   nn::PanelsAttr panels = rhsPanels(matmul);
-  if (!panels || panels.getDim() != (matmul.getTransposeRhs() ? 0 : 1))
+  if (!panels || panels.getDim() != (matmul.getTransposeRhs() ? 0 : 1) || panels.getWidth() != panelWidth)
     return std::nullopt;
   return cast<BlockArgument>(matmul.getRhs()).getArgNumber();
 }

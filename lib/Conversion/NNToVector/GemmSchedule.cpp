@@ -114,7 +114,7 @@ void GemmEmitter::emit() {
 
   if (panels) {
     firstPanel = kernel.origin(*panels);
-    kernel.setFirstPanel(*panels, firstPanel);
+    kernel.setFirstUnit(*panels, firstPanel);
   }
   if (std::optional<unsigned> tiled = depthTiled(matmul)) {
     depthFrom = mul(kernel.origin(*tiled), panelWidth);

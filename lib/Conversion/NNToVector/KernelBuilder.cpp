@@ -28,7 +28,7 @@ static int64_t storedElements(RankedTensorType type, nn::PanelsAttr panels) {
   if (!panels)
     return type.getNumElements();
   int64_t dim = panels.getDim();
-  return llvm::alignTo(type.getDimSize(dim), panelWidth) * nn::panelDepth(type, dim);
+  return llvm::alignTo(type.getDimSize(dim), panels.getWidth()) * nn::panelDepth(type, dim);
 }
 
 KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBuilder &builder)
@@ -53,11 +53,14 @@ KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBui
     addOperand(type, kernel.getArgAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName));
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
     addOperand(type, kernel.getResultAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName));
-  unsigned arguments = kernel.getNumArguments();
   for (unsigned i = 0; i < memrefs_.size(); ++i)
-    if (i < arguments ? kernel.getArgAttr(i, nn::tiledAttrName) || kernel.getArgAttr(i, nn::depthTiledAttrName)
-                      : static_cast<bool>(kernel.getResultAttr(i - arguments, nn::tiledAttrName)))
-      setFirstPanel(i, origin(i));
+    if (attribute(i, nn::tiledAttrName) || attribute(i, nn::depthTiledAttrName))
+      setFirstUnit(i, origin(i));
+}
+
+Attribute KernelBuilder::attribute(unsigned i, StringRef name) {
+  unsigned arguments = kernel_.getNumArguments();
+  return i < arguments ? kernel_.getArgAttr(i, name) : kernel_.getResultAttr(i - arguments, name);
 }
 
 nn::YieldOp KernelBuilder::yield() { return cast<nn::YieldOp>(body().getTerminator()); }

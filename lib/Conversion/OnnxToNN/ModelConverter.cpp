@@ -261,7 +261,8 @@ FailureOr<zero::StateOp> ModelConverter::stateOf(onnx::InitializerOp initializer
   state = zero::StateOp::create(
       stateBuilder, initializer.getLoc(), symbol, initializer.getName(), nnType,
       initializer.getConstant() ? zero::Role::constant : zero::Role::parameter, /*rewritten=*/false,
-      nn::PanelsAttr(), /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), source);
+      nn::PanelsAttr(), /*rows=*/IntegerAttr(), /*tile=*/IntegerAttr(), /*partition=*/IntegerAttr(), ArrayAttr(),
+      IntegerAttr(), source);
   return state;
 }
 

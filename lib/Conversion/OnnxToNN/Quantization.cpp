@@ -50,14 +50,13 @@ FailureOr<Tensor> spread(Node &node, unsigned input, ArrayRef<int64_t> shape, Gr
   blocks[*axis] = llvm::divideCeil(size, along.block);
   if (Shape(x.shape()) != blocks)
     return misfit();
-  Shape column(blocks), repeated, whole(blocks);
-  column.insert(column.begin() + *axis + 1, 1);
-  repeated = column;
-  repeated[*axis + 1] = along.block;
+  Shape repeated(blocks), whole(blocks), dims = allDims(rank + 1);
+  repeated.insert(repeated.begin() + *axis + 1, along.block);
   whole[*axis] *= along.block;
+  dims.erase(dims.begin() + *axis + 1);
   if (!elementCount(whole))
     return node.error() << "block_size " << along.block << " is too large";
-  Tensor all = emit.reshape(emit.broadcast(emit.reshape(x, column), repeated), whole);
+  Tensor all = emit.reshape(emit.broadcastInDims(x, dims, repeated), whole);
   return emit.sliceDim(all, *axis, 0, size);
 }
 
@@ -352,8 +351,8 @@ Tensor dequantizeRows(Emitter &emit, Tensor weights, Tensor scales, std::optiona
                       int64_t bits, int64_t size) {
   Shape shape(weights.shape());
   auto each = [&](Tensor x) {
-    Tensor column = emit.reshape(emit.cast(x, DataType::f32), {shape[0], shape[1], 1});
-    return emit.broadcast(column, shape);
+    x = emit.reshape(emit.cast(x, DataType::f32), {shape[0], shape[1]});
+    return emit.broadcastInDims(x, {0, 1}, shape);
   };
   Tensor x = emit.cast(weights, DataType::f32);
   x = emit.sub(x, zeros ? each(*zeros) : emit.like(x, std::ldexp(1, static_cast<int>(bits) - 1)));

@@ -44,7 +44,7 @@ NewState newState(zero::StateOp state) {
   if (auto layout = state.getLayoutAttr()) {
     result.type.layout = Layout::panels;
     result.type.panelDim = layout.getDim();
-    result.type.panelWidth = panelWidth;
+    result.type.panelWidth = layout.getWidth();
   }
   if (zero::isLinked(state)) {
     auto file = cast<zero::FileAttr>(state.getSource());

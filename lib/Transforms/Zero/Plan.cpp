@@ -117,6 +117,8 @@ private:
     };
     add("keeps", llvm::count(kept, plan::Kept::small),
         "since so small a transfer costs more than its bytes");
+    add("keeps", llvm::count(kept, plan::Kept::repeated),
+        "since each tile of another weight would bring it in again");
     add("keeps", llvm::count(kept, plan::Kept::late), "since a call would wait for the transfer");
     add("keeps", llvm::count(kept, plan::Kept::room), "since there is room");
     add("streams", llvm::count(homes, plan::Home::nvme),

@@ -74,8 +74,9 @@ std::string difference(const TensorValue &expected, const std::byte *got, bool e
   return {};
 }
 
-/// A tensor in the order of nn.panels<dim>, padded with zeros.
-std::vector<std::byte> packed(const TensorValue &matrix, int64_t dim) {
+/// A tensor in the order of `layout`, padded with zeros.
+std::vector<std::byte> packed(const TensorValue &matrix, nn::PanelsAttr layout) {
+  int64_t dim = layout.getDim(), panelWidth = layout.getWidth();
   int64_t rows = matrix.getShape()[0], columns = nn::panelDepth(matrix.getType(), 0);
   int64_t along = dim == 0 ? rows : columns, others = dim == 0 ? columns : rows;
   int64_t width = nn::elementBytes(matrix.getElementType());
@@ -126,16 +127,17 @@ public:
       inputs.push_back(input);
       auto panels = kernel.getArgAttrOfType<nn::PanelsAttr>(i, nn::layoutAttrName);
       if (panels) {
-        memory.emplace_back(packed(input, panels.getDim()));
+        memory.emplace_back(packed(input, panels));
       } else {
         const auto *bytes = reinterpret_cast<const std::byte *>(input.getBytes().data());
         memory.emplace_back(std::vector<std::byte>(bytes, bytes + input.getBytes().size()));
       }
       // Bytes of the part of a unit, where parts can stand for the whole.
       bool tiled = kernel.getArgAttr(i, nn::tiledAttrName) != nullptr;
-      int64_t other = panels ? nn::panelDepth(input.getType(), panels.getDim()) : 0;
-      unitBytes.push_back(tiled ? other * panelWidth * nn::elementBytes(input.getElementType())
-                                : 0);
+      auto rows = kernel.getArgAttrOfType<mlir::IntegerAttr>(i, nn::rowsAttrName);
+      int64_t width = panels ? panels.getWidth() : rows ? rows.getInt() : 0;
+      int64_t other = nn::panelDepth(input.getType(), panels ? panels.getDim() : 0);
+      unitBytes.push_back(tiled ? other * width * nn::elementBytes(input.getElementType()) : 0);
     }
   }
 

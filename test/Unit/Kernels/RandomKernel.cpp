@@ -520,12 +520,42 @@ private:
                             fmt::join(dims, ", "), x.type(), result.type()));
   }
 
+  /// A matrix [k, n], or [n, k] if transposed, of a product's n columns: small integers times scales, of which each
+  /// unit of the product reads its own, perhaps in tiles. Its last size must be that of whole bytes.
+  Tensor unpacked(int64_t k, int64_t n, bool isTransposed, int64_t bits) {
+    size_t readable = tensors.size();
+    Shape shape = isTransposed ? Shape{n, k} : Shape{k, n}, bytes = shape;
+    bytes.back() /= 8 / bits;
+    int64_t dim = isTransposed ? 0 : 1;
+    std::string rows = " {nn.rows = 16 : i64, nn.tiled}";
+    std::string panels = fmt::format(" {{nn.layout = #nn.panels<1, width = {}>, nn.tiled}}", 16 * bits / 8);
+    Tensor x = argument(bytes, "i8", {-128, 127}, isTransposed ? rows : panels);
+    if (bits < 8) {
+      Tensor numbers{"", shape, "i8"};
+      x = emit(shape, "i8", fmt::format("nn.unpack {} bits {}{} : {} -> {}", x.name, bits, chance(0.5) ? " signed" : "",
+                                        x.type(), numbers.type()));
+    }
+    Tensor real{"", shape, "f32"};
+    real = emit(shape, "f32", fmt::format("arith.sitofp {} : {} to {}", x.name, x.type(), real.type()));
+    Tensor scale = argument({n}, "f32", {}, chance(0.5) ? rows : "");
+    Tensor scales = emit(shape, "f32", fmt::format("nn.broadcast {} dims [{}] : {} -> {}", scale.name, dim, scale.type(),
+                                                   real.type()));
+    real = emit(shape, "f32", fmt::format("arith.mulf {}, {} : {}", real.name, scales.name, real.type()));
+    // What is held in tiles has no other readers.
+    tensors.erase(tensors.begin() + static_cast<ptrdiff_t>(readable), tensors.end());
+    return real;
+  }
+
   Tensor gemm() {
     std::string of = chance(0.5) ? "f32" : chance(0.7) ? pick(floats) : pick(integers);
     std::string to = chance(0.8) ? of : "f32";
     int64_t m = size(140), n = size(140), k = size(300);
     Shape batch = chance(0.6) ? Shape() : shape(between(1, 2), 4);
     bool transposeLhs = chance(0.3), transposeRhs = chance(0.4), shared = batch.empty() || chance(0.5);
+    bool unpacks = shared && of == "f32" && chance(0.3);
+    auto bits = pick<int64_t>({2, 4, 8});
+    if (unpacks)
+      (transposeRhs ? k : n) *= 8 / bits;
     auto matrix = [&](bool batched, int64_t rows, int64_t columns) {
       Shape result = batched ? batch : Shape();
       result.insert(result.end(), {rows, columns});
@@ -535,7 +565,9 @@ private:
                             chance(0.6) ? 0 : between(1, 3));
     Shape rhsShape = transposeRhs ? matrix(!shared, n, k) : matrix(!shared, k, n);
     Tensor rhs;
-    if (shared && chance(0.5)) {
+    if (unpacks) {
+      rhs = unpacked(k, n, transposeRhs, bits);
+    } else if (shared && chance(0.5)) {
       int64_t dim = below(2);
       bool columns = dim == (transposeRhs ? 0 : 1);
       rhs = argument(rhsShape, of, {},

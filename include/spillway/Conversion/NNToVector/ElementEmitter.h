@@ -73,9 +73,9 @@ public:
 
 private:
   mlir::Value compute(mlir::Value tensor, llvm::ArrayRef<LaneIndex> index);
-  /// Where an element lies in an operand of the kernel.
-  LaneIndex address(unsigned operand, mlir::RankedTensorType type, nn::PanelsAttr panels,
-                    llvm::ArrayRef<LaneIndex> index);
+  /// Where an element of operand `i` of the kernel (results follow the arguments), a tensor of `type`, lies among
+  /// what is held of it.
+  LaneIndex addressIn(unsigned i, mlir::RankedTensorType type, llvm::ArrayRef<LaneIndex> index);
   mlir::Value cloneElementwise(mlir::Operation *op, llvm::ArrayRef<LaneIndex> index);
   const Source *source(mlir::Value tensor) const;
   struct Computed {

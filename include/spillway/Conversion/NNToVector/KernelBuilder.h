@@ -48,10 +48,12 @@ public:
   mlir::Value origin(unsigned i);
   /// How many units operand `i` holds from there on (KernelArgument::units); more than there are, where all.
   mlir::Value heldUnits(unsigned i);
-  /// Says that the panels of operand `i` begin with panel `first` (an index; else with the origin of
-  /// one that is `nn.tiled` or `nn.depth_tiled`, and with panel 0 of others). Emitters find elements accordingly.
-  void setFirstPanel(unsigned i, mlir::Value first) { firstPanels_[i] = first; }
-  mlir::Value firstPanel(unsigned i) const { return firstPanels_.lookup(i); }
+  /// Says that operand `i` begins with the panel or rows of unit `first` (an index; else with the origin of
+  /// one that is `nn.tiled` or `nn.depth_tiled`, and with unit 0 of others). Emitters find elements accordingly.
+  void setFirstUnit(unsigned i, mlir::Value first) { firstUnits_[i] = first; }
+  mlir::Value firstUnit(unsigned i) const { return firstUnits_.lookup(i); }
+  /// What the kernel says of operand `i`; null where nothing.
+  mlir::Attribute attribute(unsigned i, llvm::StringRef name);
 
   /// `type`, of static shape and identity layout, at a byte offset of the scratch.
   mlir::Value scratch(int64_t byteOffset, mlir::MemRefType type);
@@ -99,7 +101,7 @@ private:
   mlir::func::FuncOp function_;
   llvm::SmallVector<mlir::Value> memrefs_;
   llvm::DenseMap<unsigned, mlir::Value> origins_;
-  llvm::DenseMap<unsigned, mlir::Value> firstPanels_;
+  llvm::DenseMap<unsigned, mlir::Value> firstUnits_;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants_;
   llvm::DenseMap<mlir::Value, IndexFacts> facts_;
   std::deque<IndexSplit> splits_;
