@@ -15,8 +15,9 @@ namespace {
 
 /// Windows of up to so many places are code without a loop.
 constexpr int64_t maxUnrolledPlaces = 32;
-/// Windows one below the other that share each weight that is read.
-constexpr int64_t rowsAtOnce = 4;
+/// Lanes of windows that share each weight that is read, in rows one below the other: their sums
+/// leave registers for the weights of 3 x 3 places.
+constexpr int64_t lanesAtOnce = 32;
 
 class DepthwiseEmitter {
 public:
@@ -84,6 +85,7 @@ void DepthwiseEmitter::emit() {
         emitRows(unit, row, count);
       });
     };
+    int64_t rowsAtOnce = lanesAtOnce / (shape().rowLength() > 8 ? panelWidth : 8);
     Value rest = arith::RemUIOp::create(b, math.sub(end, unit.first), math.constant(rowsAtOnce));
     Value whole = math.sub(end, rest);
     kernel.setFacts(whole, {1, shape().windows.front()});
