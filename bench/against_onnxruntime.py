@@ -31,13 +31,13 @@ def main():
     print("batch sequence threads spillway tokens/s onnxruntime tokens/s  ratio max difference")
     for batch in arguments.batches:
         ids = numpy.random.default_rng(0).integers(arguments.vocabulary, size=(batch, arguments.sequence))
-        ours, theirs, difference = compare(
+        result = compare(
             arguments.build, arguments.model, {"input_ids": ids}, "logits",
             {"batch": batch, "sequence": arguments.sequence}, arguments.threads, arguments.rounds,
             arguments.steps, arguments.folder)
         tokens = batch * arguments.sequence * 1e3
-        print(f"{batch:5} {arguments.sequence:8} {arguments.threads:7} {tokens / ours:17.1f} "
-              f"{tokens / theirs:20.1f} {theirs / ours:6.3f} {difference:14.2e}", flush=True)
+        print(f"{batch:5} {arguments.sequence:8} {arguments.threads:7} {tokens / result.ours:17.1f} "
+              f"{tokens / result.theirs:20.1f} {result.ratio:6.3f} {result.difference:14.2e}", flush=True)
 
 
 main()

@@ -1,9 +1,12 @@
-"""Steps of one model by Spillway and by ONNX Runtime, in turns on the same threads."""
+"""Steps of one model by Spillway and by ONNX Runtime, in turns on the same threads, and what a first output takes."""
 
+import dataclasses
 import json
+import os
 import pathlib
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -11,8 +14,27 @@ import numpy
 import onnxruntime
 
 
+def timed(command):
+    """Seconds and peak MiB of a process, and what it prints."""
+    start = time.perf_counter()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+    printed = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed")
+    return seconds, usage.ru_maxrss / 1024, printed
+
+
+def folder_bytes(folder):
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
 class OnnxRuntime:
-    def __init__(self, model, inputs, output, threads):
+    def __init__(self, model, inputs, output, threads, folder):
+        self.command = [sys.executable, pathlib.Path(__file__).with_name("first_output.py"), model, output, threads]
+        self.command += [f"{name}={folder / name}.npy" for name in inputs]
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         # As the model says: without this it rounds activations to 8 bits before products of dequantized weights.
@@ -34,6 +56,11 @@ class OnnxRuntime:
             times.append((time.perf_counter() - start) * 1e3)
         return times[1:]
 
+    def start(self):
+        """Seconds from the start of a process to its first output, those without imports, and its peak MiB."""
+        seconds, peak, printed = timed(self.command)
+        return seconds, float(printed), peak
+
 
 class Spillway:
     def __init__(self, build, model, inputs, output, dims, bound, threads, folder):
@@ -46,29 +73,67 @@ class Spillway:
                 options.append(f"--bind={name}={folder / name}.npy")
             else:
                 self.arguments += ["--input", f"{name}={folder / name}.npy"]
-        subprocess.run([self.program, "compile", model, "-o", folder / "m.spill", "--threads", str(threads),
-                        *options], check=True)
+        self.compile_seconds, self.compile_peak, _ = timed(
+            [self.program, "compile", model, "-o", folder / "m.spill", "--threads", threads, *options])
+        self.bundle_bytes = folder_bytes(folder / "m.spill")
+
+    def run(self, *options):
+        return timed([self.program, "run", self.folder / "m.spill", *self.arguments, "--threads", self.threads,
+                      *options])
 
     def steps(self, count):
-        subprocess.run([self.program, "run", self.folder / "m.spill", *self.arguments, "--threads",
-                        str(self.threads), "--repeat", str(count + 1), "--stats", self.folder / "stats.json"],
-                       check=True)
+        self.run("--repeat", count + 1, "--stats", self.folder / "stats.json")
         return json.loads((self.folder / "stats.json").read_text())["step_ms"][1:]
+
+    def start(self):
+        seconds, peak, _ = self.run()
+        return seconds, peak
 
     @property
     def result(self):
         return numpy.load(self.folder / "out.npy")
 
 
-def compare(build, model, inputs, output, dims, threads, rounds, steps, folder, bound=()):
-    """Median milliseconds of a step by each, and the largest difference between their outputs. Inputs that are
-    `bound` are constants to Spillway."""
+@dataclasses.dataclass
+class Comparison:
+    """Medians of a step in milliseconds, and the largest difference between the outputs."""
+    ours: float
+    theirs: float
+    difference: float
+    # Medians of the seconds from the start of a process to its first output.
+    our_start: float
+    their_start: float
+    their_start_without_imports: float
+    compile_seconds: float
+    bundle_bytes: int
+    our_peak: float
+    their_peak: float
+
+    @property
+    def ratio(self):
+        return self.theirs / self.ours
+
+
+# Seconds of steps that a round has at least; short steps are repeated.
+ROUND_SECONDS = 0.2
+
+
+def compare(build, model, inputs, output, dims, threads, rounds, steps, folder, bound=(), starts=3):
+    """Inputs that are `bound` are constants to Spillway."""
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        ours = Spillway(build, model, inputs, output, dims, bound, threads, pathlib.Path(temporary))
-        theirs = OnnxRuntime(model, inputs, output, threads)
+        temporary = pathlib.Path(temporary)
+        ours = Spillway(build, model, inputs, output, dims, bound, threads, temporary)
+        theirs = OnnxRuntime(model, inputs, output, threads, temporary)
+        our_starts, their_starts = zip(*((ours.start(), theirs.start()) for _ in range(starts)))
+        steps = max(steps, int(ROUND_SECONDS * 1e3 / statistics.median(theirs.steps(steps))))
         our_times, their_times = [], []
         for _ in range(rounds):
             our_times += ours.steps(steps)
             their_times += theirs.steps(steps)
         difference = numpy.max(numpy.abs(ours.result - theirs.result))
-    return statistics.median(our_times), statistics.median(their_times), difference
+    our_seconds, our_peaks = zip(*our_starts)
+    their_seconds, without_imports, their_peaks = zip(*their_starts)
+    return Comparison(statistics.median(our_times), statistics.median(their_times), difference,
+                      statistics.median(our_seconds), statistics.median(their_seconds),
+                      statistics.median(without_imports), ours.compile_seconds, ours.bundle_bytes,
+                      max(our_peaks), max(their_peaks))

@@ -11,7 +11,8 @@ constexpr unsigned spinsBeforeSleep = 2000;
 } // namespace
 
 ThreadTeam::ThreadTeam(unsigned threads)
-    : size_(threads), spins_(threads <= availableProcessors() ? spinsBeforeSleep : 0) {}
+    : size_(threads), spins_(threads <= availableProcessors() ? spinsBeforeSleep : 0),
+      begun_(threads) {}
 
 Result<std::unique_ptr<ThreadTeam>> ThreadTeam::create(unsigned threads) {
   std::unique_ptr<ThreadTeam> team(new ThreadTeam(threads));
@@ -31,14 +32,21 @@ ThreadTeam::~ThreadTeam() {
   futexWakeAll(generation_);
 }
 
-void ThreadTeam::runPart(const Work &work, unsigned thread) const {
-  uint64_t units = static_cast<uint64_t>(work.end - work.begin);
+void ThreadTeam::tryPart(unsigned part, uint32_t generation) {
+  // Every part of a dispatch is begun before the next one, so whoever comes with an
+  // old generation changes nothing, and `work_` is valid for whoever changes it.
+  uint32_t before = generation - 1;
+  if (!begun_[part].compare_exchange_strong(before, generation))
+    return;
+  uint64_t units = static_cast<uint64_t>(work_.end - work_.begin);
   uint64_t share = units / size_, longer = units % size_;
   int64_t first =
-      work.begin + static_cast<int64_t>(thread * share + std::min<uint64_t>(thread, longer));
-  int64_t last = first + static_cast<int64_t>(share + (thread < longer ? 1 : 0));
+      work_.begin + static_cast<int64_t>(part * share + std::min<uint64_t>(part, longer));
+  int64_t last = first + static_cast<int64_t>(share + (part < longer ? 1 : 0));
   if (first < last)
-    work.call(work.context, first, last, thread);
+    work_.call(work_.context, first, last, part);
+  if (unfinished_.fetch_sub(1) == 1 && callerSleeps_.load())
+    futexWakeAll(unfinished_);
 }
 
 void ThreadTeam::dispatch(const Work &work) {
@@ -49,21 +57,30 @@ void ThreadTeam::dispatch(const Work &work) {
     return;
   }
   work_ = work;
-  busy_.store(size_ - 1);
-  generation_.fetch_add(1);
+  unfinished_.store(size_);
+  uint32_t generation = generation_.fetch_add(1) + 1;
   if (sleepers_.load() != 0)
     futexWakeAll(generation_);
-  runPart(work, 0);
+  for (unsigned part = 0; part < size_; ++part)
+    tryPart(part, generation);
+  awaitParts();
+}
+
+void ThreadTeam::awaitParts() {
   for (unsigned spin = 0; spin < spins_; ++spin) {
-    if (busy_.load(std::memory_order_acquire) == 0)
+    if (unfinished_.load(std::memory_order_acquire) == 0)
       return;
     pauseWhileSpinning();
   }
-  while (uint32_t busy = busy_.load(std::memory_order_acquire))
-    futexWait(busy_, busy);
+  // Announced before the last look, so that whoever finishes the last part either is
+  // seen by that look or sees the sleeper.
+  callerSleeps_.store(true);
+  while (uint32_t unfinished = unfinished_.load())
+    futexWait(unfinished_, unfinished);
+  callerSleeps_.store(false);
 }
 
-void ThreadTeam::work(unsigned thread) {
+void ThreadTeam::work(unsigned part) {
   uint32_t seen = 0;
   while (true) {
     for (unsigned spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == seen;
@@ -77,12 +94,10 @@ void ThreadTeam::work(unsigned thread) {
         futexWait(generation_, seen);
       sleepers_.fetch_sub(1);
     }
-    ++seen;
+    seen = generation_.load();
     if (stop_)
       return;
-    runPart(work_, thread);
-    if (busy_.fetch_sub(1) == 1)
-      futexWakeAll(busy_);
+    tryPart(part, seen);
   }
 }
 

@@ -39,6 +39,8 @@ struct KernelLaunch {
   int64_t end = 0;
   std::byte *scratch = nullptr;
   uint64_t scratchPerThread = 0;
+  /// Whether several threads may divide the units.
+  bool isDivided = true;
   /// Set by the kernel (see KernelFault); valid after the launch has ended.
   int32_t *fault = nullptr;
 };

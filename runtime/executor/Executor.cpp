@@ -237,6 +237,7 @@ private:
                             .end = launch->end,
                             .scratch = addressOf(arenas_, launch->scratch),
                             .scratchPerThread = launch->scratchPerThread,
+                            .isDivided = launch->isDivided,
                             .fault = &list.fault(index)});
     }
     if (auto *copy = std::get_if<CopyOperation>(&command.operation))

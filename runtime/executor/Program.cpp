@@ -66,6 +66,18 @@ constexpr int64_t maxUnits = int64_t(1) << 40;
 constexpr uint64_t argumentAlignment = 8;
 constexpr uint64_t scratchAlignment = 64;
 
+/// Starting other threads takes about as long as this much work of one.
+constexpr double leastDividedNanoseconds = 4000;
+constexpr double flopsPerNanosecond = 32;
+constexpr double bytesPerNanosecond = 8;
+
+bool isWorthDividing(const table::Kernel &kernel, int64_t begin, int64_t end) {
+  double whole = static_cast<double>(kernel.flops()) / flopsPerNanosecond +
+                 static_cast<double>(kernel.bytes()) / bytesPerNanosecond;
+  double share = static_cast<double>(end - begin) / static_cast<double>(kernel.units());
+  return whole * share >= leastDividedNanoseconds;
+}
+
 class Parser {
 public:
   Parser(const table::Program &root, const Store &store, uint32_t rank)
@@ -345,6 +357,7 @@ private:
     if (launch.end > kernel.units())
       return machineError("it computes the units {} to {} of {}", launch.begin, launch.end,
                           kernel.units());
+    launch.isDivided = isWorthDividing(kernel, launch.begin, launch.end);
     if ((encoded.arguments() ? encoded.arguments()->size() : 0) < kernel.inputs())
       return machineError("it has too few arguments for {} inputs", kernel.inputs());
     if (encoded.arguments()) {

@@ -77,6 +77,8 @@ struct LaunchOperation {
   int64_t end = 0;
   Slice scratch;
   uint64_t scratchPerThread = 0;
+  /// Whether its work is worth other threads than the one that launches.
+  bool isDivided = true;
 };
 
 struct LookupOperation {

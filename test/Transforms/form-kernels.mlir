@@ -189,6 +189,33 @@ func.func @residual(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x8x8xf32> {
 
 // -----
 
+// Four panels of filters are few units for several threads: they are of each of two blocks of windows.
+zero.state @f "f" : tensor<56x64x1x1xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @blocks
+func.func @blocks(%x: tensor<1x64x14x14xf32>) -> tensor<1x56x14x14xf32> {
+  %f = zero.use @f : tensor<56x64x1x1xf32>
+  %0 = nn.conv %x, %f strides [1, 1] dilations [1, 1] low [0, 0] groups 1 : tensor<1x64x14x14xf32>, tensor<56x64x1x1xf32> -> tensor<1x56x14x14xf32>
+  return %0 : tensor<1x56x14x14xf32>
+}
+// CHECK: nn.kernel @{{.*}}%arg1: tensor<56x64x1x1xf32> {nn.layout = #nn.panels<0>})
+// CHECK-SAME: units = 8
+
+// -----
+
+// The result of a product keeps its vectors under dimensions of size 1: the bias is its epilogue.
+// CHECK-LABEL: func @ones
+// CHECK: nn.call @nn_gemm(%arg0, %arg1, %arg2)
+// CHECK-NEXT: return
+func.func @ones(%x: tensor<2x32xf32>, %w: tensor<32x24xf32>, %b: tensor<24xf32>) -> tensor<2x24x1x1xf32> {
+  %0 = nn.matmul %x, %w : tensor<2x32xf32>, tensor<32x24xf32> -> tensor<2x24xf32>
+  %1 = nn.reshape %0 : tensor<2x24xf32> -> tensor<2x24x1x1xf32>
+  %2 = nn.broadcast %b dims [1] : tensor<24xf32> -> tensor<2x24x1x1xf32>
+  %3 = arith.addf %1, %2 : tensor<2x24x1x1xf32>
+  return %3 : tensor<2x24x1x1xf32>
+}
+
+// -----
+
 // The windows of a pooling, and the padding around them, are pulled into its reduction.
 // CHECK-LABEL: func @pool
 // CHECK: nn.call @[[POOL:nn_row[_0-9]*]](%arg0)

@@ -13,14 +13,15 @@ namespace {
 /// With the depth below, a packed block of f32 takes a quarter of a MiB.
 constexpr int64_t maxBlockWindows = 256;
 /// A block of a panel of filters takes half of a 32 KiB L1 in f32.
-constexpr int64_t maxBlockDepth = 256;
+constexpr int64_t maxBlockDepth = 128;
 /// The accumulators of a group take as much as a packed block.
 constexpr int64_t maxGroupPanels = 16;
 constexpr int64_t maxPackedBytes = 1 << 20;
 /// Filters from here on are worth being fetched in tiles.
 constexpr int64_t tiledFilterBytes = 1 << 20;
-/// Blocks of windows that occupy several threads evenly.
-constexpr int64_t enoughBlocks = 8;
+/// Units that occupy several threads evenly. For them blocks of windows get smaller, down to this.
+constexpr int64_t enoughUnits = 8;
+constexpr int64_t minBlockWindows = 64;
 /// A slab of one channel stays in L2.
 constexpr int64_t maxSlabBytes = 64 << 10;
 constexpr int64_t cacheLine = 64;
@@ -36,19 +37,20 @@ int64_t areaBytes(int64_t elements, Type element) {
   return llvm::alignTo(elements * nn::elementBytes(element), cacheLine);
 }
 
-/// Whole rows of a block: as many as fit, or fewer where they leave fewer lanes of the last vector
-/// empty.
-int64_t rowsPerBlock(int64_t rows, int64_t length) {
-  int64_t most = std::clamp<int64_t>(maxBlockWindows / length, 1, rows), best = most;
-  auto lanes = [&](int64_t count) {
-    int64_t whole = rows / count, rest = rows % count;
-    return whole * llvm::alignTo(count * length, panelWidth) +
-           llvm::alignTo(rest * length, panelWidth);
+/// How many of `count` rows of `length` windows a block takes, as equal as can be: so many that the
+/// blocks take few vectors in all, which may be half ones. No block has more than `maxWindows`
+/// windows, unless it is one row.
+int64_t rowsPerBlock(int64_t count, int64_t length, int64_t maxWindows) {
+  int64_t least = llvm::divideCeil(count, std::clamp<int64_t>(maxWindows / length, 1, count));
+  auto rows = [&](int64_t blocks) { return llvm::divideCeil(count, blocks); };
+  auto vectors = [&](int64_t blocks) {
+    return blocks * llvm::divideCeil(rows(blocks) * length, panelWidth / 2);
   };
-  for (int64_t count = most; count >= std::max<int64_t>(1, most / 2); --count)
-    if (lanes(count) < lanes(best))
-      best = count;
-  return best;
+  int64_t best = least;
+  for (int64_t blocks = least; blocks <= std::min(count, 2 * least); ++blocks)
+    if (vectors(blocks) < vectors(best))
+      best = blocks;
+  return rows(best);
 }
 
 bool isPointwise(nn::ConvOp conv) {
@@ -94,24 +96,12 @@ int64_t ConvShape::filterPanels() const { return llvm::divideCeil(filters, panel
 bool ConvShape::fillsPanels() const { return groups == 1 || filters % panelWidth == 0; }
 
 PackedConvPlan::PackedConvPlan(nn::ConvOp conv) : shape(conv) {
-  int64_t windows = std::max<int64_t>(1, shape.windowCount());
-  int64_t length = std::max<int64_t>(1, shape.rowLength());
-  blockImages = 1;
-  blockRows = std::max<int64_t>(1, shape.rowCount());
-  blockColumns = length;
-  if (windows <= maxBlockWindows) {
-    for (int64_t images = maxBlockWindows / windows; blockImages == 1 && images > 1; --images)
-      if (shape.images > 0 && shape.images % images == 0)
-        blockImages = images;
-  } else if (length <= maxBlockWindows) {
-    blockRows = rowsPerBlock(shape.rowCount(), length);
-  } else {
-    blockRows = 1;
-    int64_t parts = llvm::divideCeil(length, maxBlockWindows);
-    blockColumns = llvm::alignTo(llvm::divideCeil(length, parts), panelWidth);
-  }
-  rowBlocks = llvm::divideCeil(std::max<int64_t>(1, shape.rowCount()), blockRows);
-  columnBlocks = llvm::divideCeil(length, blockColumns);
+  unitsArePanels = nn::tensorBytes(conv.getFilter().getType()) >= tiledFilterBytes;
+  cutWindows(maxBlockWindows);
+  for (int64_t most = maxBlockWindows / 2;
+       !unitsArePanels && units() < enoughUnits && most >= minBlockWindows; most /= 2)
+    cutWindows(most);
+  unitsArePanels |= blocks() == 1;
 
   blockDepth = std::min(shape.depth(), maxBlockDepth);
   groupPanels = std::min(shape.filterPanels(), maxGroupPanels);
@@ -119,16 +109,31 @@ PackedConvPlan::PackedConvPlan(nn::ConvOp conv) : shape(conv) {
       shape.filterPanels() <= maxGroupPanels
           ? shape.depth() <= maxBlockDepth
           : shape.depth() * packedStride() * nn::elementBytes(shape.accumulator) <= maxPackedBytes;
-  int64_t panels = shape.groups * shape.filterPanels();
-  unitsArePanels = nn::tensorBytes(conv.getFilter().getType()) >= tiledFilterBytes ||
-                   (blocks() < enoughBlocks && blocks() < panels);
   storedInPanels = static_cast<bool>(filterPanelsAttr(conv));
   packsFilter = !storedInPanels || !shape.fillsPanels() || shape.element != shape.accumulator;
 }
 
-int64_t PackedConvPlan::units() const {
-  return unitsArePanels ? shape.groups * shape.filterPanels() : blocks();
+void PackedConvPlan::cutWindows(int64_t maxWindows) {
+  int64_t windows = std::max<int64_t>(1, shape.windowCount());
+  blockImages = 1;
+  blockRows = std::max<int64_t>(1, shape.rowCount());
+  blockColumns = std::max<int64_t>(1, shape.rowLength());
+  int64_t rows = blockRows, length = blockColumns;
+  if (windows <= maxWindows) {
+    for (int64_t images = maxWindows / windows; blockImages == 1 && images > 1; --images)
+      if (shape.images > 0 && shape.images % images == 0)
+        blockImages = images;
+  } else if (length <= maxWindows) {
+    blockRows = rowsPerBlock(rows, length, maxWindows);
+  } else {
+    blockRows = 1;
+    blockColumns = rowsPerBlock(length, 1, maxWindows);
+  }
+  rowBlocks = llvm::divideCeil(rows, blockRows);
+  columnBlocks = llvm::divideCeil(length, blockColumns);
 }
+
+int64_t PackedConvPlan::units() const { return panels() * (unitsArePanels ? 1 : blocks()); }
 
 bool PackedConvPlan::mayEndInHalf() const {
   auto endsInHalf = [](int64_t windows) {
@@ -189,6 +194,12 @@ DepthwiseConvPlan::DepthwiseConvPlan(nn::ConvOp conv) : shape(conv) {
 }
 
 int64_t DepthwiseConvPlan::slabRows() const { return product(slabSizes); }
+
+int64_t DepthwiseConvPlan::windowStride() const {
+  return slabSizes.empty()
+             ? 0
+             : shape.strides.front() * product(ArrayRef(slabSizes).drop_front()) * rowStride();
+}
 
 bool kernels::wantsFilterPanels(nn::ConvOp conv) {
   ConvShape shape(conv);

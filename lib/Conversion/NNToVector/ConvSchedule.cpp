@@ -1,4 +1,5 @@
-// One convolution with its epilogue. Units are panels of filters, or blocks of windows.
+// One convolution with its epilogue. Units are panels of filters, for all windows or for a block of
+// them.
 //
 // An element's chain of fused multiply-adds runs over depth in ascending order in one
 // lane of one accumulator, in the schedule of single channels too; between blocks of depth the
@@ -33,6 +34,13 @@ private:
     Value image, row, column, rows, columns;
   };
 
+  /// Calls `body` for each of `count` parts of `size` indices that `range` has indices of, with
+  /// those.
+  void forParts(Range range, int64_t size, int64_t count,
+                llvm::function_ref<void(Value part, Range inPart)> body);
+  void forGroups(Range panels, llvm::function_ref<void(Value group, Range panels)> body) {
+    forParts(panels, shape().filterPanels(), shape().groups, body);
+  }
   Block blockAt(Value linear);
   void emitBlock(Value group, Value block, Range panels);
   void emitGroup(Value group, const Block &block, Range panels);
@@ -112,22 +120,29 @@ PackedConvEmitter::PackedConvEmitter(KernelBuilder &kernel, nn::ConvOp conv,
 }
 
 void PackedConvEmitter::emit() {
-  int64_t panels = shape().filterPanels();
-  if (!plan.unitsArePanels) {
-    kernel.loop(kernel.begin(), kernel.end(), 1, [&](Value block) {
-      kernel.loop(0, shape().groups, 1,
-                  [&](Value group) { emitBlock(group, block, {constant(0), constant(panels)}); });
+  Range units{kernel.begin(), kernel.end()};
+  if (plan.unitsArePanels) {
+    forGroups(units, [&](Value group, Range panels) {
+      kernel.loop(0, plan.blocks(), 1, [&](Value block) { emitBlock(group, block, panels); });
     });
     return;
   }
-  Value from = arith::DivUIOp::create(b, kernel.begin(), constant(panels));
-  Value to = arith::CeilDivUIOp::create(b, kernel.end(), constant(panels));
-  kernel.setFacts(to, {1, shape().groups});
-  kernel.loop(from, to, 1, [&](Value group) {
-    Value first = math.mul(group, panels);
-    Range range{math.max(math.sub(kernel.begin(), first), constant(0)),
-                math.min(math.sub(kernel.end(), first), constant(panels))};
-    kernel.loop(0, plan.blocks(), 1, [&](Value block) { emitBlock(group, block, range); });
+  forParts(units, plan.panels(), plan.blocks(), [&](Value block, Range panels) {
+    forGroups(panels, [&](Value group, Range ofGroup) { emitBlock(group, block, ofGroup); });
+  });
+}
+
+void PackedConvEmitter::forParts(Range range, int64_t size, int64_t count,
+                                 function_ref<void(Value, Range)> body) {
+  if (count == 1)
+    return body(constant(0), range);
+  Value from = arith::DivUIOp::create(b, range.from, constant(size));
+  Value to = arith::CeilDivUIOp::create(b, range.to, constant(size));
+  kernel.setFacts(to, {1, count});
+  kernel.loop(from, to, 1, [&](Value part) {
+    Value first = math.mul(part, size);
+    body(part, {math.max(math.sub(range.from, first), constant(0)),
+                math.min(math.sub(range.to, first), constant(size))});
   });
 }
 

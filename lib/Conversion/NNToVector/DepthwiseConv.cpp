@@ -15,6 +15,9 @@ namespace {
 
 /// Windows of up to so many places are code without a loop.
 constexpr int64_t maxUnrolledPlaces = 32;
+/// Lanes of windows that share each weight that is read, in rows one below the other: their sums
+/// leave registers for the weights of 3 x 3 places.
+constexpr int64_t lanesAtOnce = 32;
 
 class DepthwiseEmitter {
 public:
@@ -34,10 +37,14 @@ private:
   };
 
   void copySlab(const Unit &unit);
-  void emitRow(const Unit &unit, ArrayRef<Value> row);
-  void emitVector(const Unit &unit, ArrayRef<Value> row, Value column, int64_t active);
-  Value multiply(Value sum, const Unit &unit, ElementEmitter &emitter, ArrayRef<Value> row,
-                 Value column, ArrayRef<Value> place);
+  /// The rows of windows at `row` and, `count` in all, at the next indices of its first dimension.
+  void emitRows(const Unit &unit, ArrayRef<Value> row, int64_t count);
+  void emitVectors(const Unit &unit, ArrayRef<Value> row, int64_t count, Value column,
+                   int64_t active);
+  /// The sums of these rows with the products of one place.
+  SmallVector<Value> multiply(ValueRange sums, const Unit &unit, ElementEmitter &emitter,
+                              ArrayRef<Value> row, Value column, ArrayRef<Value> place);
+  void store(Value sum, const Unit &unit, ArrayRef<Value> row, Value column, int64_t active);
 
   const ConvShape &shape() const { return plan.shape; }
   size_t lastDim() const { return shape().windows.size() - 1; }
@@ -62,7 +69,7 @@ void DepthwiseEmitter::emit() {
     Unit unit{index[0], index[1], index[2], math.mul(index[2], plan.slabWindows)};
     copySlab(unit);
     if (lastDim() == 0)
-      return emitRow(unit, {});
+      return emitRows(unit, {}, 1);
     Value end =
         math.min(math.add(unit.first, plan.slabWindows), math.constant(shape().windows.front()));
     kernel.setFacts(end, {1, shape().windows.front()});
@@ -70,14 +77,20 @@ void DepthwiseEmitter::emit() {
     int64_t rows = 1;
     for (int64_t size : behind)
       rows *= size;
-    kernel.loop(unit.first, end, 1, [&](Value first) {
+    auto emitAt = [&](Value first, int64_t count) {
       kernel.loop(0, rows, 1, [&](Value rest) {
         SmallVector<Value> row{first};
         if (!behind.empty())
           llvm::append_range(row, math.delinearize(rest, behind));
-        emitRow(unit, row);
+        emitRows(unit, row, count);
       });
-    });
+    };
+    int64_t rowsAtOnce = lanesAtOnce / (shape().rowLength() > 8 ? panelWidth : 8);
+    Value rest = arith::RemUIOp::create(b, math.sub(end, unit.first), math.constant(rowsAtOnce));
+    Value whole = math.sub(end, rest);
+    kernel.setFacts(whole, {1, shape().windows.front()});
+    kernel.loop(unit.first, whole, rowsAtOnce, [&](Value first) { emitAt(first, rowsAtOnce); });
+    kernel.loop(whole, end, 1, [&](Value first) { emitAt(first, 1); });
   });
 }
 
@@ -114,23 +127,23 @@ void DepthwiseEmitter::copySlab(const Unit &unit) {
   });
 }
 
-void DepthwiseEmitter::emitRow(const Unit &unit, ArrayRef<Value> row) {
+void DepthwiseEmitter::emitRows(const Unit &unit, ArrayRef<Value> row, int64_t count) {
   int64_t length = shape().rowLength(), whole = length / panelWidth * panelWidth;
   if (whole > 0)
     kernel.loop(0, whole, panelWidth,
-                [&](Value column) { emitVector(unit, row, column, panelWidth); });
+                [&](Value column) { emitVectors(unit, row, count, column, panelWidth); });
   if (whole < length)
-    emitVector(unit, row, math.constant(whole), length - whole);
+    emitVectors(unit, row, count, math.constant(whole), length - whole);
 }
 
-void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value column,
-                                  int64_t active) {
+void DepthwiseEmitter::emitVectors(const Unit &unit, ArrayRef<Value> row, int64_t count,
+                                   Value column, int64_t active) {
   int64_t lanes = active > 8 ? panelWidth : 8;
-  ElementEmitter emitter(kernel, lanes, active);
   auto type = VectorType::get({lanes}, shape().accumulator);
-  Value sum = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  SmallVector<Value> sums(count, arith::ConstantOp::create(b, b.getZeroAttr(type)));
   int64_t places = shape().places();
   if (places <= maxUnrolledPlaces) {
+    ElementEmitter emitter(kernel, lanes, active);
     for (int64_t place = 0; place < places; ++place) {
       SmallVector<Value> index;
       int64_t rest = place;
@@ -138,19 +151,27 @@ void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value c
         index.insert(index.begin(), math.constant(rest % size));
         rest /= size;
       }
-      sum = multiply(sum, unit, emitter, row, column, index);
+      sums = multiply(sums, unit, emitter, row, column, index);
     }
   } else {
-    sum = kernel
-              .reduce(0, places, 1, sum,
-                      [&](Value place, ValueRange carried) -> SmallVector<Value> {
-                        ElementEmitter inner(kernel, lanes, active);
-                        return {multiply(carried.front(), unit, inner, row, column,
-                                         math.delinearize(place, shape().kernel))};
-                      })
-              .front();
+    sums = kernel.reduce(0, places, 1, sums, [&](Value place, ValueRange carried) {
+      ElementEmitter emitter(kernel, lanes, active);
+      return multiply(carried, unit, emitter, row, column, math.delinearize(place, shape().kernel));
+    });
   }
-  Value element = fromAccumulator(b, sum, shape().element);
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    SmallVector<Value> each(row);
+    if (i > 0) {
+      each.front() = math.add(row.front(), static_cast<int64_t>(i));
+      kernel.setFacts(each.front(), {1, shape().windows.front()});
+    }
+    store(sum, unit, each, column, active);
+  }
+}
+
+void DepthwiseEmitter::store(Value sum, const Unit &unit, ArrayRef<Value> row, Value column,
+                             int64_t active) {
+  ElementEmitter emitter(kernel, cast<VectorType>(sum.getType()).getNumElements(), active);
   ElementIndex index{LaneIndex(unit.image), LaneIndex(unit.filter)};
   ArrayRef<int64_t> windows = cast<RankedTensorType>(conv.getType()).getShape().drop_front(2);
   if (windows.size() == shape().windows.size()) {
@@ -160,11 +181,12 @@ void DepthwiseEmitter::emitVector(const Unit &unit, ArrayRef<Value> row, Value c
   } else {
     llvm::append_range(index, emitter.indices().delinearize(LaneIndex(column, 1), windows));
   }
-  epilogue.store(emitter, element, index);
+  epilogue.store(emitter, fromAccumulator(b, sum, shape().element), index);
 }
 
-Value DepthwiseEmitter::multiply(Value sum, const Unit &unit, ElementEmitter &emitter,
-                                 ArrayRef<Value> row, Value column, ArrayRef<Value> place) {
+SmallVector<Value> DepthwiseEmitter::multiply(ValueRange sums, const Unit &unit,
+                                              ElementEmitter &emitter, ArrayRef<Value> row,
+                                              Value column, ArrayRef<Value> place) {
   size_t last = lastDim();
   SmallVector<Value> positions;
   for (size_t d = 0; d < last; ++d) {
@@ -179,7 +201,6 @@ Value DepthwiseEmitter::multiply(Value sum, const Unit &unit, ElementEmitter &em
   Value offset = b.createOrFold<arith::DivUIOp>(distance, stride);
   Value at = math.add(math.mul(math.linearize(positions, plan.slabSizes), plan.rowStride()),
                       math.add(math.mul(phase, plan.phaseStride), math.add(offset, column)));
-  Value elements = vector::LoadOp::create(b, cast<VectorType>(sum.getType()), slab, at);
 
   ElementIndex filter{LaneIndex(unit.filter), LaneIndex()};
   ArrayRef<int64_t> kernelSizes = conv.getFilter().getType().getShape().drop_front(2);
@@ -189,9 +210,17 @@ Value DepthwiseEmitter::multiply(Value sum, const Unit &unit, ElementEmitter &em
   else
     filter.append(kernelSizes.size(), LaneIndex());
   Value weight = emitter.spread(toAccumulator(b, emitter.pull(conv.getFilter(), filter)));
-  if (isa<FloatType>(shape().accumulator))
-    return math::FmaOp::create(b, elements, weight, sum);
-  return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, elements, weight));
+
+  SmallVector<Value> results;
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value from = math.add(at, static_cast<int64_t>(i) * plan.windowStride());
+    Value elements = vector::LoadOp::create(b, cast<VectorType>(sum.getType()), slab, from);
+    if (isa<FloatType>(shape().accumulator))
+      results.push_back(math::FmaOp::create(b, elements, weight, sum));
+    else
+      results.push_back(arith::AddIOp::create(b, sum, arith::MulIOp::create(b, elements, weight)));
+  }
+  return results;
 }
 
 void kernels::emitDepthwiseConv(KernelBuilder &kernel, nn::ConvOp conv, const Epilogue &epilogue) {

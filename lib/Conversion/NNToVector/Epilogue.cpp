@@ -12,9 +12,14 @@ bool kernels::keepsVectors(Operation *movement) {
   auto reshape = cast<nn::ReshapeOp>(movement);
   ArrayRef<int64_t> from = reshape.getOperand().getType().getShape();
   ArrayRef<int64_t> to = reshape.getResult().getType().getShape();
-  auto isWhole = [](int64_t size) { return size % panelWidth == 0; };
-  return !from.empty() && !to.empty() &&
-         (from.back() == to.back() || (isWhole(from.back()) && isWhole(to.back())));
+  if (from.empty() || to.empty())
+    return false;
+  auto lastSize = [](ArrayRef<int64_t> shape) {
+    auto last = llvm::find_if(llvm::reverse(shape), [](int64_t size) { return size != 1; });
+    return last == shape.rend() ? 1 : *last;
+  };
+  int64_t last = lastSize(from), lastOfResult = lastSize(to);
+  return last == lastOfResult || (last % panelWidth == 0 && lastOfResult % panelWidth == 0);
 }
 
 FailureOr<Epilogue> Epilogue::follow(Operation *anchor, function_ref<bool(Operation *)> inside,

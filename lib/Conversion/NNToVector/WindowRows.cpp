@@ -133,23 +133,26 @@ Value WindowRows::load(Value row, Value first) const {
   return branch.getResult(0);
 }
 
-Value WindowRows::loadInside(Value address) const {
-  ImplicitLocOpBuilder &b = kernel.builder();
-  auto type = VectorType::get({lanes}, element);
-  auto part = [&](int64_t offset) -> Value {
-    Value from = arith::AddIOp::create(b, address, kernel.constantIndex(offset));
-    return vector::LoadOp::create(b, type, image, from);
-  };
+Value WindowRows::takeStrided(function_ref<Value(int64_t)> part) const {
   if (stride == 1)
     return part(0);
   SmallVector<int64_t> even;
   for (int64_t lane = 0; lane < lanes; ++lane)
     even.push_back(2 * lane);
-  return vector::ShuffleOp::create(b, part(0), part(lanes), even);
+  return vector::ShuffleOp::create(kernel.builder(), part(0), part(lanes), even);
+}
+
+Value WindowRows::loadInside(Value address) const {
+  ScalarMath math(kernel);
+  return takeStrided([&](int64_t offset) -> Value {
+    return vector::LoadOp::create(kernel.builder(), VectorType::get({lanes}, element), image,
+                                  math.add(address, offset));
+  });
 }
 
 Value WindowRows::loadMasked(Value address, Value first) const {
   ImplicitLocOpBuilder &b = kernel.builder();
+  ScalarMath math(kernel);
   auto type = VectorType::get({lanes}, element), positions = VectorType::get({lanes}, position);
   auto constant = [&](llvm::function_ref<int64_t(int64_t)> value) -> Value {
     SmallVector<APInt> values;
@@ -159,14 +162,22 @@ Value WindowRows::loadMasked(Value address, Value first) const {
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(cast<ShapedType>(Type(positions)), values));
   };
-  Value distances = constant([&](int64_t lane) { return lane * stride; });
   Value base =
       vector::BroadcastOp::create(b, positions, arith::IndexCastOp::create(b, position, first));
-  Value mask =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, arith::AddIOp::create(b, base, distances),
-                            constant([&](int64_t) { return columns; }));
+  auto areInside = [&](Value distances) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                 arith::AddIOp::create(b, base, distances),
+                                 constant([&](int64_t) { return columns; }));
+  };
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  if (stride == 1)
-    return vector::MaskedLoadOp::create(b, type, image, ValueRange(address), mask, zero);
-  return vector::GatherOp::create(b, type, image, ValueRange(address), distances, mask, zero);
+  if (stride > 2) {
+    Value distances = constant([&](int64_t lane) { return lane * stride; });
+    return vector::GatherOp::create(b, type, image, ValueRange(address), distances,
+                                    areInside(distances), zero);
+  }
+  return takeStrided([&](int64_t offset) -> Value {
+    Value mask = areInside(constant([&](int64_t lane) { return offset + lane; }));
+    return vector::MaskedLoadOp::create(b, type, image, ValueRange(math.add(address, offset)), mask,
+                                        zero);
+  });
 }

@@ -25,6 +25,8 @@ private:
   mlir::Value load(mlir::Value row, mlir::Value first) const;
   mlir::Value loadInside(mlir::Value address) const;
   mlir::Value loadMasked(mlir::Value address, mlir::Value first) const;
+  /// Every second element, where the stride is 2, of the vectors that `part` gives at an offset.
+  mlir::Value takeStrided(llvm::function_ref<mlir::Value(int64_t offset)> part) const;
   void forVectors(llvm::function_ref<void(mlir::Value offset)> body) const;
 
   KernelBuilder &kernel;

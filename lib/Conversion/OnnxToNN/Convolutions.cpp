@@ -38,11 +38,34 @@ FailureOr<Operands> readOperands(Node &node, Tensor image, Tensor filter) {
   return operands;
 }
 
+/// Whether each image has one window, which is all of it.
+bool seesWholeImages(Tensor image, Tensor filter, ArrayRef<int64_t> dilations,
+                     ArrayRef<int64_t> low, ArrayRef<int64_t> windows) {
+  for (auto [d, window] : llvm::enumerate(windows)) {
+    int64_t size = filter.size(static_cast<int64_t>(d) + 2);
+    if (window != 1 || low[d] != 0 || size != image.size(static_cast<int64_t>(d) + 2) ||
+        (size > 1 && dilations[d] != 1))
+      return false;
+  }
+  return true;
+}
+
 Tensor convolve(Emitter &emit, Tensor image, Tensor filter, ArrayRef<int64_t> strides,
                 ArrayRef<int64_t> dilations, ArrayRef<int64_t> low, ArrayRef<int64_t> windows,
                 int64_t groups) {
   Shape shape{image.size(0), filter.size(0)};
   llvm::append_range(shape, windows);
+  if (groups == 1 && seesWholeImages(image, filter, dilations, low, windows)) {
+    int64_t depth = 1;
+    for (int64_t size : filter.shape().drop_front())
+      depth *= size;
+    Tensor rows = emit.reshape(image, {image.size(0), depth});
+    Tensor columns = emit.reshape(filter, {filter.size(0), depth});
+    Tensor product{emit.create<nn::MatmulOp>(emit.typeOf(image.type, {shape[0], shape[1]}),
+                                             rows.value, columns.value, false, true),
+                   image.type};
+    return emit.reshape(product, shape);
+  }
   return {emit.create<nn::ConvOp>(emit.typeOf(image.type, shape), image.value, filter.value,
                                   strides, dilations, low, groups),
           image.type};

@@ -47,10 +47,14 @@ public:
   Status launch(const KernelLaunch &launch) override {
     if (!team_)
       return bugError("a copy stream was asked to launch a kernel");
-    team_->run(launch.begin, launch.end, [&](int64_t first, int64_t last, unsigned thread) {
+    auto run = [&](int64_t first, int64_t last, unsigned part) {
       launch.function(launch.arguments.data(), first, last,
-                      launch.scratch + thread * launch.scratchPerThread, launch.fault);
-    });
+                      launch.scratch + part * launch.scratchPerThread, launch.fault);
+    };
+    if (launch.isDivided)
+      team_->run(launch.begin, launch.end, run);
+    else if (launch.begin < launch.end)
+      run(launch.begin, launch.end, 0);
     return {};
   }
 

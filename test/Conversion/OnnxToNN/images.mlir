@@ -15,6 +15,21 @@ onnx.graph "main" inputs(["x", "w", "b"]) dims([["", "", "", ""], ["", "", "", "
 
 // -----
 
+// Windows that see whole images are products.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[ROWS:.*]] = nn.reshape %arg0 : tensor<2x4x3x2xf32> -> tensor<2x24xf32>
+// CHECK: %[[COLUMNS:.*]] = nn.reshape %arg1 : tensor<6x4x3x2xf32> -> tensor<6x24xf32>
+// CHECK: %[[Y:.*]] = nn.matmul %[[ROWS]], %[[COLUMNS]] transpose
+// CHECK: nn.reshape %[[Y]] : tensor<2x6xf32> -> tensor<2x6x1x1xf32>
+onnx.graph "main" inputs(["x", "w"]) dims([["", "", "", ""], ["", "", "", ""]]) outputs(["y"]) {
+^bb0(%x: tensor<2x4x3x2xf32>, %w: tensor<6x4x3x2xf32>):
+  %y = onnx.node "Conv" (%x, %w) version 11 {strides = array<i64: 2, 2>}
+    : tensor<2x4x3x2xf32>, tensor<6x4x3x2xf32>
+  onnx.return %y : !onnx.value
+}
+
+// -----
+
 // Each remainder by the stride is a convolution with every second place of the turned filter.
 // CHECK-LABEL: func.func @main
 // CHECK: nn.slice %arg1 offsets [0, 0, 3] strides [1, 1, -2]

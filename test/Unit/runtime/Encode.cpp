@@ -23,7 +23,7 @@ public:
     std::vector<Offset<table::Kernel>> kernels;
     for (const std::string &symbol : program.kernels)
       kernels.push_back(table::CreateKernelDirect(builder_, symbol.c_str(), options_.kernelInputs,
-                                                  options_.kernelUnits));
+                                                  options_.kernelUnits, options_.kernelFlops));
     auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
     auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);
     auto checkpoint = encodeCommands(program.checkpoint);

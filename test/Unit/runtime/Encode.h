@@ -18,6 +18,8 @@ struct EncodeOptions {
   /// Of every kernel.
   uint32_t kernelInputs = 0;
   int64_t kernelUnits = int64_t(1) << 40;
+  /// So many that threads divide each launch.
+  uint64_t kernelFlops = uint64_t(1) << 62;
 };
 
 std::vector<std::byte> encode(const Program &program, const EncodeOptions &options = {});

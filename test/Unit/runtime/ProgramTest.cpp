@@ -130,6 +130,21 @@ TEST_F(ProgramTest, readsWhatWasEncoded) {
   EXPECT_EQ(plannedWriteBytes(parsed->step), 4096u);
 }
 
+TEST_F(ProgramTest, dividesOnlyLaunchesThatAreWorthIt) {
+  auto isDivided = [&](int64_t units, uint64_t flops) {
+    options.kernelUnits = units;
+    options.kernelFlops = flops;
+    Result<Program> parsed = parse();
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    return operationOf<LaunchOperation>(parsed->step[1]).isDivided;
+  };
+  EXPECT_TRUE(isDivided(4, 1'000'000));
+  EXPECT_FALSE(isDivided(4, 10'000));
+  // It computes 4 units of these.
+  EXPECT_FALSE(isDivided(1000, 1'000'000));
+  EXPECT_TRUE(isDivided(1000, 1'000'000'000));
+}
+
 using Damage = std::function<void(Program &, EncodeOptions &)>;
 
 TEST_F(ProgramTest, refusesEachContradiction) {

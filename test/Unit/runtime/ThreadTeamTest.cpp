@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <barrier>
 #include <cfenv>
 #include <vector>
 
@@ -56,6 +57,23 @@ TEST(ThreadTeam, runsManyPiecesInARow) {
     EXPECT_EQ(counter, 20'000);
 }
 
+TEST(ThreadTeam, runsEachPartOnceHoweverLateItsThreadComes) {
+  // Most of so many threads come after the caller has run their parts.
+  constexpr unsigned threads = 32;
+  auto team = ThreadTeam::create(threads);
+  ASSERT_TRUE(team.ok());
+  std::array<int, threads> counters{};
+  for (int round = 1; round <= 2'000; ++round) {
+    (*team)->run(0, threads, [&](int64_t first, int64_t last, unsigned part) {
+      EXPECT_EQ(last, first + 1);
+      EXPECT_EQ(first, part);
+      ++counters[part];
+    });
+    for (int counter : counters)
+      ASSERT_EQ(counter, round);
+  }
+}
+
 #if defined(__x86_64__)
 TEST(ThreadTeam, workersKeepDenormalsWhateverTheirCreatorHasSet) {
   unsigned before = _mm_getcsr();
@@ -64,7 +82,11 @@ TEST(ThreadTeam, workersKeepDenormalsWhateverTheirCreatorHasSet) {
   _mm_setcsr(before);
   ASSERT_TRUE(team.ok());
   std::array<unsigned, 3> control{};
-  (*team)->run(0, 3, [&](int64_t, int64_t, unsigned thread) { control[thread] = _mm_getcsr(); });
+  std::barrier everyThread(3);
+  (*team)->run(0, 3, [&](int64_t, int64_t, unsigned part) {
+    control[part] = _mm_getcsr();
+    everyThread.arrive_and_wait();
+  });
   for (unsigned word : control) {
     EXPECT_EQ(word & 0x8040, 0u);
     EXPECT_EQ(word & 0x6000, 0u);

@@ -53,7 +53,8 @@ struct PackedConvPlan {
   int64_t blockDepth, groupPanels;
   /// All the depth of a block of windows is packed before its first group of panels.
   bool packsOnce;
-  /// Units are panels of filters of all groups; else blocks of windows.
+  /// Units are panels of filters of all groups, each for all windows, so that the filter streams;
+  /// else they are such panels for one block of windows, block by block.
   bool unitsArePanels;
   /// The filter's argument is stored in panels.
   bool storedInPanels;
@@ -61,6 +62,8 @@ struct PackedConvPlan {
   bool packsFilter;
 
   int64_t blocks() const { return shape.images / blockImages * rowBlocks * columnBlocks; }
+  /// Of all groups.
+  int64_t panels() const { return shape.groups * shape.filterPanels(); }
   int64_t units() const;
   int64_t blockWindows() const { return blockImages * blockRows * blockColumns; }
   bool isOneDepthBlock() const { return shape.depth() > 0 && shape.depth() == blockDepth; }
@@ -78,6 +81,10 @@ struct PackedConvPlan {
   int64_t filterBytes() const;
   int64_t accumulatorBytes() const;
   int64_t scratchBytes() const { return packedBytes() + filterBytes() + accumulatorBytes(); }
+
+private:
+  /// Sets the blocks: of `maxWindows` windows at most.
+  void cutWindows(int64_t maxWindows);
 };
 
 /// A convolution of single channels. A unit is some rows along the first dimension of the windows
@@ -98,6 +105,8 @@ struct DepthwiseConvPlan {
   int64_t slabRows() const;
   int64_t rowStride() const { return phaseStride * shape.strides.back(); }
   int64_t slabElements() const { return slabRows() * rowStride(); }
+  /// Elements of the slab from a window to the one below it, along the first of several dimensions.
+  int64_t windowStride() const;
   int64_t scratchBytes() const { return slabElements() * nn::elementBytes(shape.accumulator); }
 };
 
