@@ -174,6 +174,9 @@ private:
     uint64_t room = budget_.compute - activations_;
     parts_ = partCount(step_, tileUnits);
     repeated_ = findRepeated(step_, tileUnits);
+    repeatedBytes_ = 0;
+    for (size_t i = 0; i < repeated_.size(); ++i)
+      repeatedBytes_ += repeated_[i] ? step_.states[i].extent() : 0;
     if (!budget_.host && allBytes_ <= room)
       tryResident(tileUnits, 0, 0, allBytes_);
     uint64_t piece = largestPieceBytes(step_, tileUnits);
@@ -202,6 +205,8 @@ private:
   /// Shares from large to small: from where even a perfect overlap is slower than the
   /// best plan, smaller ones are slower still.
   void tryShares(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t room) {
+    if (repeatedBytes_ && repeatedBytes_ <= room)
+      tryResident(tileUnits, staging, 0, repeatedBytes_, /*keepsRepeated=*/true);
     uint64_t shares = std::clamp(partsPerSearch / std::max<uint64_t>(parts_, 1), leastShares, mostShares);
     for (uint64_t share = shares + 1; share-- > 0;) {
       uint64_t resident = smallBytes_ + (allBytes_ - smallBytes_) * share / shares;
@@ -211,8 +216,6 @@ private:
         return;
       tryResident(tileUnits, staging, 0, resident);
     }
-    if (room < smallBytes_)
-      tryResident(tileUnits, staging, 0, room);
     tryResident(tileUnits, staging, 0, 0);
   }
 
@@ -234,7 +237,7 @@ private:
   }
 
   void tryResident(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t hostStaging,
-                   uint64_t resident) {
+                   uint64_t resident, bool keepsRepeated = false) {
     Placement placement;
     placement.tileUnits = tileUnits;
     placement.stagingBytes = staging;
@@ -246,7 +249,10 @@ private:
       placement.kept[i].assign(placement.homes[i].size(), Kept::no);
     }
     Timeline::Spare spare{resident, budget_.host ? *budget_.host - hostStaging : 0};
-    keepRepeated(placement, spare);
+    if (keepsRepeated)
+      for (size_t i = 0; i < repeated_.size(); ++i)
+        if (repeated_[i])
+          keep(i, Kept::repeated, placement, spare);
     keepSmall(placement, spare);
     if (!Timeline(step_, machine_, placement, budget_.host.has_value()).run(spare))
       return;
@@ -260,24 +266,11 @@ private:
         best_ = *candidate;
   }
 
-  void keepRepeated(Placement &placement, Timeline::Spare &spare) const {
-    for (size_t i = 0; i < step_.states.size(); ++i)
-      if (repeated_[i] && step_.states[i].extent() <= spare.compute)
-        keep(i, Kept::repeated, placement, spare);
-  }
-
   void keepSmall(Placement &placement, Timeline::Spare &spare) const {
-    auto isLeft = [&](size_t i) {
-      return step_.states[i].extent() <= smallStateBytes && placement.homes[i].front() != Home::compute;
-    };
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < step_.states.size(); ++i)
-      if (isLeft(i))
-        bytes += step_.states[i].extent();
-    if (bytes > spare.compute)
+    if (smallBytes_ > spare.compute)
       return;
     for (size_t i = 0; i < step_.states.size(); ++i)
-      if (isLeft(i))
+      if (step_.states[i].extent() <= smallStateBytes && placement.homes[i].front() != Home::compute)
         keep(i, Kept::small, placement, spare);
   }
 
@@ -324,7 +317,9 @@ private:
   std::vector<uint64_t> uses_;
   uint64_t allBytes_ = 0, smallBytes_ = 0;
   uint64_t parts_ = 0;
+  /// What calls take whole with each tile of another state.
   std::vector<bool> repeated_;
+  uint64_t repeatedBytes_ = 0;
   std::optional<Placement> best_;
 };
 
