@@ -31,13 +31,36 @@ bool readsMemory(Operation *op) {
   return anchor && anchor.readsMemory();
 }
 
-/// Free to compute again in every kernel that reads it.
-bool isRepeatable(Operation *op) {
-  return (isa<nn::IotaOp>(op) || isSplat(op)) && llvm::none_of(op->getUsers(), readsMemory);
-}
-
 double elements(Value value) {
   return static_cast<double>(cast<RankedTensorType>(value.getType()).getNumElements());
+}
+
+/// Whether each element follows in a few steps from its place and from little data, as a mask's.
+bool followsFromPlace(Operation *op, unsigned steps = 4) {
+  constexpr double repeats = 64;
+  if (isa<nn::IotaOp>(op) || isSplat(op))
+    return true;
+  if (auto broadcast = dyn_cast<nn::BroadcastOp>(op))
+    return repeats * elements(broadcast.getOperand()) <= elements(broadcast);
+  return steps != 0 && OpTrait::hasElementwiseMappableTraits(op) && isCheap(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return operand.getDefiningOp() && followsFromPlace(operand.getDefiningOp(), steps - 1);
+         });
+}
+
+/// Computed again in every kernel that reads it, rather than stored: it is free, or large beside what it
+/// follows from.
+bool isRepeatable(Operation *op) {
+  constexpr int64_t largeBytes = 4 << 20;
+  if (llvm::any_of(op->getUsers(), readsMemory))
+    return false;
+  if (isa<nn::IotaOp>(op) || isSplat(op))
+    return true;
+  return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && followsFromPlace(op) &&
+         nn::tensorBytes(cast<RankedTensorType>(op->getResult(0).getType())) >= largeBytes &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return OpTrait::hasElementwiseMappableTraits(user) || isAnchor(user);
+         });
 }
 
 /// What becomes one kernel.
@@ -68,6 +91,8 @@ public:
 
   /// In the order of their roots in the block, last first.
   ArrayRef<std::unique_ptr<Group>> getGroups() const { return groups; }
+  /// What every kernel that reads it computes again.
+  const llvm::DenseSet<Operation *> &getRepeated() const { return repeated; }
 
 private:
   void place(Operation *op) {
@@ -77,7 +102,9 @@ private:
       groupOf[op] = groups.back().get();
       return;
     }
-    if (isSource(op) || isRepeatable(op) || op->use_empty() || staysView(op))
+    if (isRepeatable(op))
+      repeated.insert(op);
+    if (isSource(op) || repeated.contains(op) || op->use_empty() || staysView(op))
       return;
     if (Group *group = groupOfAllUsers(op); group && canJoin(op, *group)) {
       join(op, *group);
@@ -93,7 +120,7 @@ private:
   /// A broadcast that several kernels read: each repeats it, and none stores it.
   bool staysBroadcast(Operation *op) const {
     return isa<nn::BroadcastOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
-             return groupOf.contains(user) && !readsMemory(user);
+             return (groupOf.contains(user) || repeated.contains(user)) && !readsMemory(user);
            });
   }
 
@@ -243,6 +270,7 @@ private:
   llvm::DenseSet<Operation *> sameElement;
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
+  llvm::DenseSet<Operation *> repeated;
 };
 
 /// Makes kernels of groups and calls of kernels, equal kernels once.
@@ -250,7 +278,8 @@ class Outliner {
 public:
   explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
 
-  LogicalResult outline(const Group &group) {
+  /// `isRepeated`: operations that the kernel computes again.
+  LogicalResult outline(const Group &group, const llvm::DenseSet<Operation *> &isRepeated) {
     SmallVector<Operation *> members(group.members.begin(), group.members.end());
     llvm::sort(members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 
@@ -258,9 +287,9 @@ public:
     llvm::SmallSetVector<Operation *, 4> repeated;
     for (Operation *op : members)
       for (Value operand : op->getOperands())
-        collect(operand, group, inputs, repeated);
+        collect(operand, group, isRepeated, inputs, repeated);
     for (Value output : group.outputs())
-      collect(output, group, inputs, repeated);
+      collect(output, group, isRepeated, inputs, repeated);
 
     FailureOr<nn::KernelOp> kernel =
         build(group, members, inputs.getArrayRef(), repeated.getArrayRef());
@@ -287,17 +316,17 @@ public:
 private:
   /// What computes `operand` in the kernel: a member, an operation outside that the
   /// kernel repeats (whatever broadcast is left is in no group), or an input.
-  static void collect(Value operand, const Group &group, llvm::SmallSetVector<Value, 8> &inputs,
-                      llvm::SmallSetVector<Operation *, 4> &repeated) {
+  static void collect(Value operand, const Group &group, const llvm::DenseSet<Operation *> &isRepeated,
+                      llvm::SmallSetVector<Value, 8> &inputs, llvm::SmallSetVector<Operation *, 4> &repeated) {
     Operation *definition = operand.getDefiningOp();
     if (definition && group.members.contains(definition))
       return;
-    if (!definition || !(isRepeatable(definition) || isa<nn::BroadcastOp>(definition))) {
+    if (!definition || !(isRepeated.contains(definition) || isa<nn::BroadcastOp>(definition))) {
       inputs.insert(operand);
       return;
     }
     for (Value inner : definition->getOperands())
-      collect(inner, group, inputs, repeated);
+      collect(inner, group, isRepeated, inputs, repeated);
     repeated.insert(definition);
   }
 
@@ -489,7 +518,7 @@ struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {
       copyReturned(body);
       Grouping grouping(body, SymbolTable(getOperation()), maxOperations);
       for (const std::unique_ptr<Group> &group : llvm::reverse(grouping.getGroups()))
-        if (failed(outliner.outline(*group)))
+        if (failed(outliner.outline(*group, grouping.getRepeated())))
           return signalPassFailure();
       eraseUnused(body);
       if (failed(verifyKernelForm(function)))
