@@ -102,7 +102,7 @@ private:
       groupOf[op] = groups.back().get();
       return;
     }
-    if (isRepeatable(op))
+    if (isRepeatable(op) || onlyFeedsRepeated(op))
       repeated.insert(op);
     if (isSource(op) || repeated.contains(op) || op->use_empty() || staysView(op))
       return;
@@ -115,6 +115,11 @@ private:
     groups.push_back(std::make_unique<Group>());
     groups.back()->root = op;
     join(op, *groups.back());
+  }
+
+  bool onlyFeedsRepeated(Operation *op) const {
+    return OpTrait::hasElementwiseMappableTraits(op) && !op->use_empty() && followsFromPlace(op) &&
+           llvm::all_of(op->getUsers(), [&](Operation *user) { return repeated.contains(user); });
   }
 
   /// A broadcast that several kernels read: each repeats it, and none stores it.
