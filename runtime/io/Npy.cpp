@@ -6,9 +6,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unistd.h>
+#include <utility>
 
 namespace spillway {
 
@@ -253,6 +256,51 @@ Status readNpyData(const std::filesystem::path &path, const NpyHeader &header,
     if (std::ferror(file.get()))
       return systemError(errno, fmt::format("cannot read '{}'", path.string()));
     return machineError("'{}' became shorter while it was read", path.string());
+  }
+  return {};
+}
+
+Result<NpyFile> NpyFile::open(const std::filesystem::path &path) {
+  SPILLWAY_ASSIGN_OR_RETURN(NpyHeader header, readNpyHeader(path));
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+  return NpyFile(path, std::move(header), descriptor);
+}
+
+NpyFile::NpyFile(std::filesystem::path path, NpyHeader header, int descriptor)
+    : path_(std::move(path)), header_(std::move(header)), descriptor_(descriptor) {}
+
+NpyFile::NpyFile(NpyFile &&other) noexcept
+    : path_(std::move(other.path_)), header_(std::move(other.header_)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+NpyFile &NpyFile::operator=(NpyFile &&other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(header_, other.header_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+NpyFile::~NpyFile() {
+  if (descriptor_ >= 0)
+    ::close(descriptor_);
+}
+
+Status NpyFile::read(uint64_t offset, std::span<std::byte> into) const {
+  if (offset > header_.dataBytes || into.size() > header_.dataBytes - offset)
+    return bugError("'{}' has {} bytes of elements, {} were asked for at {}", path_.string(),
+                    header_.dataBytes, into.size(), offset);
+  for (size_t done = 0; done < into.size();) {
+    ssize_t count = ::pread(descriptor_, into.data() + done, into.size() - done,
+                            static_cast<off_t>(header_.dataOffset + offset + done));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return systemError(errno, fmt::format("cannot read '{}'", path_.string()));
+    if (count == 0)
+      return machineError("'{}' became shorter while it was read", path_.string());
+    done += static_cast<size_t>(count);
   }
   return {};
 }

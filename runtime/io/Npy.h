@@ -39,6 +39,27 @@ Result<NpyHeader> readNpyHeader(const std::filesystem::path &path);
 Status readNpyData(const std::filesystem::path &path, const NpyHeader &header,
                    std::span<std::byte> into);
 
+/// A file of which parts are read.
+class NpyFile {
+public:
+  /// Checks what `readNpyHeader` does.
+  static Result<NpyFile> open(const std::filesystem::path &path);
+  NpyFile(NpyFile &&other) noexcept;
+  NpyFile &operator=(NpyFile &&other) noexcept;
+  ~NpyFile();
+
+  const NpyHeader &header() const { return header_; }
+  /// Reads the bytes from `offset` of the elements on.
+  Status read(uint64_t offset, std::span<std::byte> into) const;
+
+private:
+  NpyFile(std::filesystem::path path, NpyHeader header, int descriptor);
+
+  std::filesystem::path path_;
+  NpyHeader header_;
+  int descriptor_;
+};
+
 /// Writes a file, in place of one that is there. `bytes` are the elements of `shape`.
 Status writeNpy(const std::filesystem::path &path, DataType type, std::span<const int64_t> shape,
                 std::span<const std::byte> bytes, bool bf16AsBits = false);

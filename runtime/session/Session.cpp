@@ -30,21 +30,10 @@ Result<std::unique_ptr<Session>> Session::open(Bundle bundle, const SessionOptio
   return session;
 }
 
-Status Session::lockStates(bool writable) {
-  std::filesystem::path path = bundle_.folder() / commitsName;
-  std::error_code code;
-  if (!std::filesystem::exists(path, code))
-    return {};
-  SPILLWAY_ASSIGN_OR_RETURN(
-      lock_, FileLock::acquire(path, writable ? FileLock::exclusive : FileLock::shared));
-  if (!lock_)
-    return userError("'{}' is {} by another process", bundle_.folder().string(),
-                     writable ? "trained or run" : "trained");
-  return {};
-}
-
 Status Session::initialise(const SessionOptions &options) {
-  SPILLWAY_RETURN_IF_ERROR(lockStates(options.writable));
+  SPILLWAY_ASSIGN_OR_RETURN(lock_, lockStates(bundle_.folder(), options.writable
+                                                                    ? FileLock::exclusive
+                                                                    : FileLock::shared));
   SPILLWAY_ASSIGN_OR_RETURN(store_, Store::parse(bundle_.storeIndex(), bundle_.folder()));
   self_ = createSelfCommunicator();
   Communicator &communicator = options.communicator ? *options.communicator : *self_;
@@ -57,6 +46,9 @@ Status Session::initialise(const SessionOptions &options) {
   if (program_.writesStates() && !options.writable)
     return userError("'{}' was compiled to train: its step rewrites the model's states. Use "
                      "`spillway train`",
+                     bundle_.folder().string());
+  if (!program_.writesStates() && options.writable)
+    return userError("'{}' was not compiled to train: compile it with --train",
                      bundle_.folder().string());
   if (options.writable && program_.ranks > 1)
     return userError("'{}' is for {} ranks; only a bundle for one can be trained",

@@ -1,7 +1,6 @@
 // A bundle that is ready to run in this process.
 #pragma once
 
-#include "runtime/base/FileLock.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/bundle/Bundle.h"
@@ -59,7 +58,6 @@ private:
   explicit Session(Bundle bundle) : bundle_(std::move(bundle)) {}
 
   Status initialise(const SessionOptions &options);
-  Status lockStates(bool writable);
 
   Bundle bundle_;
   /// Of what other processes may do with the states meanwhile.

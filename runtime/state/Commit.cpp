@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 namespace spillway {
 
@@ -72,6 +71,19 @@ void encodeCommit(const Commit &commit, uint64_t checksums,
   std::ranges::copy(commit.payload, record.payload);
   record.checksum = checksumOf(record);
   std::memcpy(block.data(), &record, sizeof(record));
+}
+
+Result<std::optional<FileLock>> lockStates(const std::filesystem::path &bundle,
+                                           FileLock::Kind kind) {
+  std::filesystem::path path = bundle / commitsName;
+  std::error_code code;
+  if (!std::filesystem::exists(path, code))
+    return std::optional<FileLock>();
+  SPILLWAY_ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::acquire(path, kind));
+  if (!lock)
+    return userError("'{}' is {} by another process", bundle.string(),
+                     kind == FileLock::exclusive ? "trained or read" : "trained");
+  return lock;
 }
 
 Result<CommittedVersion> readLastCommit(const std::filesystem::path &path, uint64_t chunks) {

@@ -5,12 +5,14 @@
 // the bytes of its slot and their checksums are durable, so the newest whole record is true.
 #pragma once
 
+#include "runtime/base/FileLock.h"
 #include "runtime/base/Status.h"
 #include "runtime/state/State.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +43,12 @@ uint64_t commitsFileBytes(uint64_t chunks);
 
 /// The record of a commit whose checksums, in their blocks, have the checksum `checksums`.
 void encodeCommit(const Commit &commit, uint64_t checksums, std::span<std::byte, blockBytes> block);
+
+/// Keeps others from training a bundle (shared), or also from reading its states (exclusive), as
+/// long as the result lives: empty where nobody can train it. A user error where another process
+/// is in the way.
+Result<std::optional<FileLock>> lockStates(const std::filesystem::path &bundle,
+                                           FileLock::Kind kind);
 
 struct CommittedVersion {
   Commit commit;

@@ -12,6 +12,7 @@ namespace spillway {
 /// Each adds its subcommand, whose result is stored in `status` when it is called.
 void addRunCommand(CLI::App &app, Status &status);
 void addExportCommand(CLI::App &app, Status &status);
+void addTrainCommand(CLI::App &app, Status &status);
 void addInspectCommand(CLI::App &app, Status &status);
 void addCalibrateCommand(CLI::App &app, Status &status);
 

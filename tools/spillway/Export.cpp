@@ -16,6 +16,7 @@ struct ExportOptions {
 
 Status exportBundle(const ExportOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(Bundle bundle, Bundle::open(options.bundle));
+  SPILLWAY_ASSIGN_OR_RETURN(auto lock, lockStates(bundle.folder(), FileLock::shared));
   SPILLWAY_ASSIGN_OR_RETURN(Store store, Store::parse(bundle.storeIndex(), bundle.folder()));
   SPILLWAY_RETURN_IF_ERROR(requireOutsideBundles(options.output));
   std::string model = options.model.empty() ? bundle.manifest().model : options.model;

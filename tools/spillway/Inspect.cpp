@@ -60,6 +60,10 @@ Status showReplay(const InspectOptions &options, const PlannedBundle &bundle) {
 }
 
 Status inspect(const InspectOptions &options) {
+  std::optional<FileLock> lock;
+  if (options.verify) {
+    SPILLWAY_ASSIGN_OR_RETURN(lock, lockStates(options.bundle, FileLock::shared));
+  }
   SPILLWAY_ASSIGN_OR_RETURN(PlannedBundle bundle, PlannedBundle::open(options.bundle));
   if (options.json)
     print(bundleToJson(bundle).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +

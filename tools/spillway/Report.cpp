@@ -23,6 +23,8 @@ int64_t medianOf(const StepTimes &steps, int64_t RunTimes::*field) {
   std::vector<int64_t> values;
   for (const RunTimes &step : steps)
     values.push_back(step.*field);
+  if (values.empty())
+    return 0;
   std::ranges::nth_element(values, values.begin() + static_cast<long>(values.size() / 2));
   return values[values.size() / 2];
 }
@@ -40,14 +42,21 @@ Status writeTrace(const std::filesystem::path &path, Session &session) {
   std::string events;
   appendTraceEvents(events, 0, "prologue", program.prologue, executor.prologueTimes(), origin);
   appendTraceEvents(events, 1, "last step", program.step, executor.stepTimes(), origin);
+  if (!program.checkpoint.empty() && firstOf(executor.checkpointTimes()) != 0)
+    appendTraceEvents(events, 2, "last checkpoint", program.checkpoint, executor.checkpointTimes(),
+                      origin);
   std::string text = "{\"traceEvents\": [\n" + events + "\n]}\n";
   return writeFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
-Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps) {
+Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps,
+                  const StepTimes &commits) {
   Session &session = job.session(0);
   const Program &program = session.program();
   io::Counters counters = session.readEngine().counters();
+  io::Counters writes;
+  if (const io::Engine *engine = session.writeEngine())
+    writes = engine->counters();
   uint64_t plannedPrologue = plannedReadBytes(program.prologue);
   uint64_t plannedStep = plannedReadBytes(program.step);
   nlohmann::json arenas = nlohmann::json::object();
@@ -80,10 +89,14 @@ Status writeStats(const std::filesystem::path &path, InProcessJob &job, const St
       {"planned_read_bytes", plannedPrologue + steps.size() * plannedStep},
       {"read_bytes", counters.readBytes},
       {"disk_read_bytes", diskReadBytes()},
-      {"written_bytes", counters.writtenBytes},
-      {"short_transfers", counters.shortTransfers},
+      {"planned_write_bytes_step", plannedWriteBytes(program.step)},
+      {"planned_write_bytes_checkpoint", plannedWriteBytes(program.checkpoint)},
+      {"written_bytes", writes.writtenBytes},
+      {"commit_ms", listOf(commits, &RunTimes::wallNs)},
+      {"short_transfers", counters.shortTransfers + writes.shortTransfers},
       {"io_busy_ms", milliseconds(static_cast<int64_t>(counters.busyNs))},
       {"read_gb_per_s", rate(counters.readBytes, counters.busyNs)},
+      {"write_gb_per_s", rate(writes.writtenBytes, writes.busyNs)},
       {"mean_blocks_in_flight", rate(counters.blockNs, counters.busyNs)},
       {"arena_bytes", arenas},
       {"peak_rss_bytes", peakResidentBytes()}};

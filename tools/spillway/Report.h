@@ -13,12 +13,13 @@ namespace spillway {
 /// Of every step of a run, in order.
 using StepTimes = std::vector<RunTimes>;
 
-/// The prologue and the last step as a Chrome trace.
+/// The prologue, the last step and the last checkpoint as a Chrome trace.
 Status writeTrace(const std::filesystem::path &path, Session &session);
 
 /// Times in ms, bandwidths in GB/s (10^9), sizes in bytes: of rank 0, with what each rank read, and
-/// the memory of the whole process.
-Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps);
+/// the memory of the whole process. `commits` are those of a training.
+Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps,
+                  const StepTimes &commits = {});
 
 /// The most memory that this process has had resident (VmHWM), in bytes; 0 where
 /// the kernel does not say.

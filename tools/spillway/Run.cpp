@@ -1,16 +1,15 @@
 #include "runtime/base/File.h"
-#include "runtime/base/Nearest.h"
-#include "runtime/base/Size.h"
 #include "runtime/io/Npy.h"
 #include "runtime/session/InProcessJob.h"
 #include "tools/spillway/Commands.h"
+#include "tools/spillway/NamedFiles.h"
 #include "tools/spillway/Report.h"
+#include "tools/spillway/SessionFlags.h"
 #include "tools/spillway/Summary.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -22,82 +21,12 @@ struct RunOptions {
   std::string bundle;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::string engine = "auto";
-  unsigned threads = 0;
+  SessionFlags session;
   unsigned repeat = 1;
-  std::string throttleRead;
   std::string trace;
   std::string stats;
-  std::string failIo;
   bool replay = false;
 };
-
-/// Files by tensor name, from NAME=FILE. A name may hold '=': the longest one that
-/// is known wins, else the part before the first '='.
-Result<std::map<std::string, std::filesystem::path>> parseFiles(std::span<const std::string> texts,
-                                                                std::string_view flag,
-                                                                const std::vector<Binding> &known) {
-  std::vector<std::string> names;
-  for (const Binding &binding : known)
-    names.push_back(binding.name);
-  std::map<std::string, std::filesystem::path> files;
-  for (const std::string &text : texts) {
-    size_t split = text.find('=');
-    for (const std::string &name : names)
-      if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=')
-        split = std::max(split == std::string::npos ? 0 : split, name.size());
-    if (split == std::string::npos || split == 0 || split + 1 == text.size())
-      return userError("--{} '{}': expected NAME=FILE", flag, text);
-    std::string name = text.substr(0, split);
-    if (std::ranges::find(names, name) == names.end())
-      return userError("the model has no {} '{}'{}; it has {}", flag, name, didYouMean(name, names),
-                       fmt::join(names, ", "));
-    if (!files.emplace(name, text.substr(split + 1)).second)
-      return userError("--{} names '{}' twice", flag, name);
-  }
-  return files;
-}
-
-Result<io::Fault> parseFault(const std::string &text) {
-  constexpr std::pair<std::string_view, io::Fault::Kind> kinds[] = {
-      {"eio", io::Fault::ioError},
-      {"enospc", io::Fault::noSpace},
-      {"short", io::Fault::shortTransfer},
-      {"corrupt", io::Fault::corruptByte},
-      {"stall", io::Fault::stall}};
-  io::Fault fault;
-  auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), fault.operation);
-  std::string_view kind(rest, static_cast<size_t>(text.data() + text.size() - rest));
-  if (code == std::errc() && kind.starts_with(":"))
-    for (auto [name, value] : kinds)
-      if (kind.substr(1) == name) {
-        fault.kind = value;
-        return fault;
-      }
-  return userError(
-      "--fail-io '{}': expected N:KIND, KIND one of eio, enospc, short, corrupt, stall", text);
-}
-
-Result<SessionOptions> makeSessionOptions(const RunOptions &options) {
-  SessionOptions session;
-  if (options.threads != 0)
-    session.threads = options.threads;
-  session.engine = *io::engineKindFromName(options.engine);
-  session.replay = options.replay;
-  if (!options.throttleRead.empty()) {
-    std::string_view size = options.throttleRead;
-    if (size.ends_with("/s"))
-      size.remove_suffix(2);
-    SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(size));
-    if (bytes == 0)
-      return userError("--throttle-read '{}': nothing would ever be read", options.throttleRead);
-    session.throttle.readBytesPerSecond = static_cast<double>(bytes);
-  }
-  if (!options.failIo.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(session.readFault, parseFault(options.failIo));
-  }
-  return session;
-}
 
 /// All ranks run on the same inputs; rank 0 delivers the outputs, which those of the
 /// others equal.
@@ -140,7 +69,8 @@ private:
 
   Status prepareInputs() {
     const std::vector<Binding> &bindings = program().inputs;
-    SPILLWAY_ASSIGN_OR_RETURN(auto files, parseFiles(options_.inputs, "input", bindings));
+    SPILLWAY_ASSIGN_OR_RETURN(auto files,
+                              parseNamedFiles(options_.inputs, "input", "input", bindings));
     std::vector<std::string> missing;
     for (const Binding &binding : bindings) {
       auto found = files.find(binding.name);
@@ -168,8 +98,8 @@ private:
 
   /// Refuses what cannot be written before anything is computed.
   Status prepareOutputs() {
-    SPILLWAY_ASSIGN_OR_RETURN(outputs_,
-                              parseFiles(options_.outputs, "output", program().outputs));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        outputs_, parseNamedFiles(options_.outputs, "output", "output", program().outputs));
     for (const auto &[name, file] : outputs_)
       SPILLWAY_RETURN_IF_ERROR(requireReplaceable(file));
     for (const std::string &file : {options_.stats, options_.trace})
@@ -182,11 +112,6 @@ private:
     for (const auto &[folder, bytes] : bytesByFolder)
       SPILLWAY_RETURN_IF_ERROR(requireSpace(folder, bytes, "the outputs"));
     return {};
-  }
-
-  static Status requireReplaceable(const std::filesystem::path &file) {
-    SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(file));
-    return requireOutsideBundles(target);
   }
 
   static std::filesystem::path folderOf(const std::filesystem::path &file) {
@@ -236,7 +161,8 @@ private:
 };
 
 Status runBundle(const RunOptions &options) {
-  SPILLWAY_ASSIGN_OR_RETURN(SessionOptions sessionOptions, makeSessionOptions(options));
+  SPILLWAY_ASSIGN_OR_RETURN(SessionOptions sessionOptions, options.session.parse());
+  sessionOptions.replay = options.replay;
   SPILLWAY_ASSIGN_OR_RETURN(InProcessJob job,
                             InProcessJob::open(options.bundle, sessionOptions));
   Status status = Run(options, job).run();
@@ -260,23 +186,14 @@ void addRunCommand(CLI::App &app, Status &status) {
                   "Where to write an output, as .npy; without any, all are summarised")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  run->add_option("--io", options->engine, "How to read states")
-      ->check(CLI::IsMember({"auto", "uring", "pread"}))
-      ->capture_default_str();
-  run->add_option("--threads", options->threads, "Threads that compute (default: the plan's)")
-      ->check(CLI::Range(1u, maxThreads));
   run->add_option("--repeat", options->repeat, "Steps to run")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
-  run->add_option("--throttle-read", options->throttleRead, "Read no faster than this")
-      ->type_name("SIZE/s");
   run->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
   run->add_option("--stats", options->stats, "Write times, bytes and memory as JSON")
       ->type_name("FILE");
   run->add_flag("--replay", options->replay, "Run everything but the kernels");
-  run->add_option("--fail-io", options->failIo, "Inject a fault at the N-th operation")
-      ->type_name("N:KIND")
-      ->group("");
+  options->session.addTo(*run, /*writes=*/false);
   run->callback([options, &status] {
     status = options->bundle.empty() ? userError("no bundle is given") : runBundle(*options);
   });

@@ -1,4 +1,4 @@
-// The command line of everything. `run`, `inspect` and `calibrate` happen in this process,
+// The command line of everything. `run`, `train` and what looks at bundles happen in this process,
 // which links no LLVM; every other subcommand is the compiler's.
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Status.h"
@@ -53,6 +53,7 @@ int runHere(int argc, char **argv) {
              "`spillway SUBCOMMAND --help` describes each.");
   Status status;
   addRunCommand(app, status);
+  addTrainCommand(app, status);
   addInspectCommand(app, status);
   addExportCommand(app, status);
   addCalibrateCommand(app, status);
@@ -78,7 +79,7 @@ int main(int argc, char **argv) {
   // A file beyond the limit of its size is an error of the write.
   std::signal(SIGXFSZ, SIG_IGN);
   std::string_view first = argc > 1 ? argv[1] : "";
-  const std::vector<std::string> here = {"run", "export", "inspect", "calibrate"};
+  const std::vector<std::string> here = {"run", "train", "export", "inspect", "calibrate"};
   const std::vector<std::string> compiler = {"compile", "replan", "verify"};
   if (first.empty() || first.starts_with("-") || std::ranges::find(here, first) != here.end())
     return runHere(argc, argv);

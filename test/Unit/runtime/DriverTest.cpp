@@ -2,36 +2,18 @@
 #include "runtime/base/File.h"
 #include "runtime/bundle/Bundle.h"
 #include "runtime/io/Npy.h"
+#include "test/Unit/runtime/SpillwayTool.h"
 #include "test/Unit/runtime/TestBundle.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdio>
-#include <sys/wait.h>
 
 using namespace spillway;
 using namespace spillway::test;
 
 namespace {
-
-struct Ran {
-  int code = -1;
-  std::string text;
-};
-
-/// Runs the tool; both of its streams as text.
-Ran spillwayTool(const std::string &arguments) {
-  Ran ran;
-  FILE *pipe = popen((std::string(SPILLWAY_TOOL) + " " + arguments + " 2>&1").c_str(), "r");
-  char part[4096];
-  while (size_t count = fread(part, 1, sizeof(part), pipe))
-    ran.text.append(part, count);
-  int status = pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return ran;
-}
 
 /// A bundle whose step multiplies `x` by a matrix that it reads.
 class DriverTest : public testing::Test {
@@ -71,13 +53,6 @@ protected:
   std::filesystem::path place(std::string_view name) const { return outputs.path() / name; }
   std::string folder() const { return bundle.folder.path().string(); }
   std::string inputFlag() const { return " --input x=in=" + path("x.npy").string(); }
-
-  void expectError(const std::string &arguments, int code, std::string_view text) {
-    Ran ran = spillwayTool(arguments);
-    EXPECT_EQ(ran.code, code) << arguments << ": " << ran.text;
-    EXPECT_NE(ran.text.find(text), std::string::npos) << arguments << ": " << ran.text;
-    EXPECT_TRUE(ran.text.starts_with("spillway: error: ")) << ran.text;
-  }
 
   TestBundle bundle;
   TemporaryFolder outputs;

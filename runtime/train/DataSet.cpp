@@ -1,0 +1,82 @@
+#include "runtime/train/DataSet.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace spillway {
+
+namespace {
+Status requireFit(const Binding &input, const NpyHeader &header,
+                  const std::filesystem::path &path) {
+  // NumPy has no bf16: its bits come as u16.
+  bool isBits = input.dataType == DataType::bf16 && header.type == DataType::u16;
+  bool fits = (header.type == input.dataType || isBits) && !header.shape.empty() &&
+              std::ranges::equal(header.shape | std::views::drop(1),
+                                 input.shape | std::views::drop(1));
+  if (fits)
+    return {};
+  return userError("input '{}' takes batches {}; '{}' holds {}, which are no samples of it",
+                   input.name, describe(input.dataType, input.shape), path.string(),
+                   describe(header.type, header.shape));
+}
+} // namespace
+
+Result<DataSet> DataSet::open(std::span<const Binding> inputs,
+                              const std::map<std::string, std::filesystem::path> &files) {
+  DataSet data;
+  std::vector<std::string> missing;
+  for (const Binding &input : inputs) {
+    if (input.shape.empty())
+      return userError("input '{}' is one number: it has no dimension of samples", input.name);
+    auto found = files.find(input.name);
+    if (found == files.end()) {
+      missing.push_back(fmt::format("{} {}", input.name, describe(input.dataType, input.shape)));
+      continue;
+    }
+    const std::filesystem::path &path = found->second;
+    Result<NpyFile> file = NpyFile::open(path);
+    if (!file.ok())
+      return std::move(file).error().in(fmt::format("input '{}'", input.name));
+    SPILLWAY_RETURN_IF_ERROR(requireFit(input, file->header(), path));
+    auto samples = static_cast<uint64_t>(file->header().shape[0]);
+    auto batch = static_cast<uint64_t>(input.shape[0]);
+    if (!data.columns_.empty()) {
+      const Binding &first = data.columns_[0].input;
+      if (batch != data.batch_)
+        return userError("input '{}' takes {} samples a step, '{}' takes {}", first.name,
+                         data.batch_, input.name, batch);
+      if (samples != data.samples_)
+        return userError("the data of input '{}' are {} samples, those of '{}' are {}", first.name,
+                         data.samples_, input.name, samples);
+    }
+    data.samples_ = samples;
+    data.batch_ = batch;
+    uint64_t sampleBytes = batch == 0 ? 0 : input.slice.bytes / batch;
+    data.columns_.push_back({input, *std::move(file), sampleBytes});
+  }
+  if (!missing.empty())
+    return userError("missing data: {} (give each as --data NAME=FILE.npy)",
+                     fmt::join(missing, ", "));
+  if (data.columns_.empty())
+    return userError("the model has no input that takes samples");
+  if (data.samples_ == 0)
+    return userError("the data of input '{}' are no samples at all", data.columns_[0].input.name);
+  return data;
+}
+
+Status DataSet::load(std::span<const uint64_t> batch,
+                     const std::function<std::span<std::byte>(const Binding &)> &memoryOf) const {
+  for (const Column &column : columns_) {
+    std::span<std::byte> memory = memoryOf(column.input);
+    for (size_t place = 0; place < batch.size(); ++place) {
+      Status status = column.file.read(
+          batch[place] * column.sampleBytes,
+          memory.subspan(place * column.sampleBytes, column.sampleBytes));
+      if (!status.ok())
+        return std::move(status).error().in(fmt::format("input '{}'", column.input.name));
+    }
+  }
+  return {};
+}
+
+} // namespace spillway

@@ -1,0 +1,69 @@
+// Steps of a training, one after the other, and their commits.
+#pragma once
+
+#include "runtime/session/Session.h"
+#include "runtime/train/DataSet.h"
+#include "runtime/train/Recipe.h"
+#include "runtime/train/SampleOrder.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace spillway {
+
+/// Inputs that a trainer sets: scalars of f64.
+inline constexpr std::string_view rateInput = "lr", stepInput = "step";
+/// An output that it reports, besides the first one, which is the loss: scalars of f32.
+inline constexpr std::string_view gradientNormOutput = "grad_norm";
+
+/// The inputs of a program that take samples.
+std::vector<Binding> sampleInputs(const Program &program);
+
+struct StepReport {
+  /// From 1.
+  uint64_t step = 0;
+  float loss = 0;
+  std::optional<float> gradientNorm;
+  double rate = 0;
+};
+
+/// Makes a bundle's steps from the last commit on. What step t computes depends on the recipe, the
+/// data and t alone, whatever process makes it.
+class Trainer {
+public:
+  /// The session, which was opened to write, outlives it. `data` fits its program, and has as many
+  /// samples as the recipe says.
+  static Result<Trainer> create(Session &session, const Recipe &recipe, DataSet data);
+
+  /// Once, before the first step.
+  Status start();
+  /// Steps that have been made, and committed, by all processes together.
+  uint64_t step() const { return step_; }
+  uint64_t committed() const { return session_->executor().lastCommit().step; }
+
+  /// Makes the next step. A user error where its loss is no finite number: nothing can be
+  /// committed then.
+  Result<StepReport> runStep();
+  /// Makes what has been trained since the last commit last; nothing where that is no step.
+  Status commit();
+  /// Whether a commit writes no states of its own, as all of them come from and go to files in
+  /// every step.
+  bool commitsAreFree() const { return session_->program().checkpoint.empty(); }
+
+private:
+  Trainer(Session &session, const Recipe &recipe, DataSet data);
+
+  void setScalar(std::string_view input, double value);
+  float scalarOf(const Binding &output) const;
+
+  Session *session_;
+  Recipe recipe_;
+  DataSet data_;
+  SampleOrder order_;
+  uint64_t step_;
+  /// Of the samples of a step.
+  std::vector<uint64_t> batch_;
+};
+
+} // namespace spillway

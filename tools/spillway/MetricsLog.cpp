@@ -1,0 +1,35 @@
+#include "tools/spillway/MetricsLog.h"
+#include "runtime/base/File.h"
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+namespace spillway {
+
+Result<MetricsLog> MetricsLog::open(const std::filesystem::path &path, uint64_t committed) {
+  std::string kept;
+  if (committed != 0) {
+    std::ifstream lines(path);
+    for (std::string line; std::getline(lines, line);) {
+      auto values = nlohmann::json::parse(line, nullptr, false);
+      if (values.is_object() && values.value("step", UINT64_MAX) <= committed)
+        kept += line + "\n";
+    }
+  }
+  SPILLWAY_RETURN_IF_ERROR(writeFileAtomically(path, std::as_bytes(std::span(kept))));
+  std::FILE *file = std::fopen(path.c_str(), "ae");
+  if (!file)
+    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+  return MetricsLog(path, file);
+}
+
+Status MetricsLog::append(const nlohmann::ordered_json &line) {
+  std::string text = line.dump() + "\n";
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
+      std::fflush(file_.get()) != 0)
+    return systemError(errno, fmt::format("cannot write '{}'", path_.string()));
+  return {};
+}
+
+} // namespace spillway

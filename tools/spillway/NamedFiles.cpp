@@ -1,0 +1,39 @@
+#include "tools/spillway/NamedFiles.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Nearest.h"
+#include "runtime/bundle/Bundle.h"
+
+#include <algorithm>
+
+namespace spillway {
+
+Result<std::map<std::string, std::filesystem::path>>
+parseNamedFiles(std::span<const std::string> texts, std::string_view flag, std::string_view kind,
+                const std::vector<Binding> &known) {
+  std::vector<std::string> names;
+  for (const Binding &binding : known)
+    names.push_back(binding.name);
+  std::map<std::string, std::filesystem::path> files;
+  for (const std::string &text : texts) {
+    size_t split = text.find('=');
+    for (const std::string &name : names)
+      if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=')
+        split = std::max(split == std::string::npos ? 0 : split, name.size());
+    if (split == std::string::npos || split == 0 || split + 1 == text.size())
+      return userError("--{} '{}': expected NAME=FILE", flag, text);
+    std::string name = text.substr(0, split);
+    if (std::ranges::find(names, name) == names.end())
+      return userError("the model has no {} '{}'{}; it has {}", kind, name, didYouMean(name, names),
+                       fmt::join(names, ", "));
+    if (!files.emplace(name, text.substr(split + 1)).second)
+      return userError("--{} names '{}' twice", flag, name);
+  }
+  return files;
+}
+
+Status requireReplaceable(const std::filesystem::path &file) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(file));
+  return requireOutsideBundles(target);
+}
+
+} // namespace spillway

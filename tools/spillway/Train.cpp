@@ -1,0 +1,275 @@
+#include "runtime/base/Duration.h"
+#include "runtime/base/Size.h"
+#include "runtime/session/InProcessJob.h"
+#include "runtime/train/Trainer.h"
+#include "tools/spillway/Commands.h"
+#include "tools/spillway/MetricsLog.h"
+#include "tools/spillway/NamedFiles.h"
+#include "tools/spillway/ProgressLine.h"
+#include "tools/spillway/Report.h"
+#include "tools/spillway/SessionFlags.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+namespace spillway {
+
+namespace {
+struct TrainOptions {
+  std::string bundle;
+  std::vector<std::string> data;
+  std::optional<uint64_t> steps;
+  std::optional<double> rate;
+  std::optional<double> leastRate;
+  std::optional<uint64_t> warmup;
+  std::optional<std::string> schedule;
+  std::optional<uint64_t> seed;
+  bool keepsOrder = false;
+  std::optional<uint64_t> checkpointEvery;
+  bool resume = false;
+  SessionFlags session;
+  std::string log;
+  std::string trace;
+  std::string stats;
+};
+
+/// The first of SIGINT and SIGTERM that came; the second one acts as always.
+volatile std::sig_atomic_t stopSignal = 0;
+
+void awaitStopSignals() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) { stopSignal = signal; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  for (int signal : {SIGINT, SIGTERM})
+    sigaction(signal, &action, nullptr);
+}
+
+/// What the flags say, and of what they do not say, what the last commit does.
+Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
+                            const Commit &last, uint64_t samples) {
+  Recipe recipe{.schedule = {},
+                .seed = options.seed.value_or(0),
+                .shuffles = !options.keepsOrder,
+                .samples = samples};
+  if (last.sequence != 0) {
+    if (!options.resume)
+      return userError("'{}' has been trained for {} steps: give --resume to go on, or compile it "
+                       "again to begin anew",
+                       options.bundle, last.step);
+    SPILLWAY_ASSIGN_OR_RETURN(recipe, parseRecipe(last.payload));
+    if (samples != recipe.samples)
+      return userError("the data are {} samples; the training began with {}", samples,
+                       recipe.samples);
+    if (options.seed.value_or(recipe.seed) != recipe.seed ||
+        (options.keepsOrder && recipe.shuffles))
+      return userError("the order of the samples cannot change on the way: the training began {}",
+                       recipe.shuffles ? fmt::format("with --seed {}", recipe.seed)
+                                       : "with --no-shuffle");
+  } else {
+    bool hasRate = std::ranges::find(program.inputs, rateInput, &Binding::name) !=
+                   program.inputs.end();
+    if (!options.steps)
+      return userError("for how many steps? Give --steps N");
+    if (!options.rate && hasRate)
+      return userError("at which learning rate? Give --lr RATE");
+  }
+  recipe.steps = options.steps.value_or(recipe.steps);
+  Schedule &schedule = recipe.schedule;
+  schedule.rate = options.rate.value_or(schedule.rate);
+  schedule.leastRate = options.leastRate.value_or(schedule.leastRate);
+  schedule.warmup = options.warmup.value_or(schedule.warmup);
+  if (options.schedule)
+    schedule.shape = *scheduleShapeFromName(*options.schedule);
+  return recipe;
+}
+
+class Training {
+public:
+  Training(const TrainOptions &options, InProcessJob &job)
+      : options_(options), job_(job), session_(job.session(0)) {}
+
+  Status run() {
+    for (const std::string &file : {options_.log, options_.stats, options_.trace})
+      if (!file.empty())
+        SPILLWAY_RETURN_IF_ERROR(requireReplaceable(file));
+    SPILLWAY_RETURN_IF_ERROR(prepare());
+    if (trainer_->step() >= recipe_.steps) {
+      fmt::print("nothing to do: {} steps are committed\n", trainer_->step());
+      return {};
+    }
+    awaitStopSignals();
+    SPILLWAY_RETURN_IF_ERROR(trainer_->start());
+    SPILLWAY_RETURN_IF_ERROR(makeSteps());
+    if (!options_.trace.empty())
+      SPILLWAY_RETURN_IF_ERROR(writeTrace(options_.trace, session_));
+    if (!options_.stats.empty())
+      SPILLWAY_RETURN_IF_ERROR(writeStats(options_.stats, job_, times_, commits_));
+    return {};
+  }
+
+private:
+  Status prepare() {
+    std::vector<Binding> inputs = sampleInputs(session_.program());
+    SPILLWAY_ASSIGN_OR_RETURN(auto files,
+                              parseNamedFiles(options_.data, "data", "input of samples", inputs));
+    SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files));
+    batch_ = data.batch();
+    SPILLWAY_ASSIGN_OR_RETURN(
+        recipe_, decideRecipe(options_, session_.program(), session_.executor().lastCommit(),
+                              data.samples()));
+    SPILLWAY_ASSIGN_OR_RETURN(Trainer trainer, Trainer::create(session_, recipe_, std::move(data)));
+    trainer_.emplace(std::move(trainer));
+    if (!options_.log.empty()) {
+      SPILLWAY_ASSIGN_OR_RETURN(MetricsLog log, MetricsLog::open(options_.log, trainer_->step()));
+      log_.emplace(std::move(log));
+    }
+    return {};
+  }
+
+  Status makeSteps() {
+    first_ = trainer_->step();
+    begun_ = now();
+    uint64_t every = options_.checkpointEvery.value_or(trainer_->commitsAreFree() ? 1 : 0);
+    while (trainer_->step() < recipe_.steps && !stopSignal) {
+      int64_t begun = now();
+      moved_ = movedBytes();
+      SPILLWAY_ASSIGN_OR_RETURN(StepReport report, trainer_->runStep());
+      times_.push_back(session_.executor().lastStep());
+      if (isLastStep() || (every != 0 && report.step % every == 0))
+        SPILLWAY_RETURN_IF_ERROR(commit());
+      SPILLWAY_RETURN_IF_ERROR(tell(report, static_cast<double>(now() - begun) * 1e-9));
+    }
+    // A signal may have come since.
+    SPILLWAY_RETURN_IF_ERROR(commit());
+    fmt::print("{} steps are committed\n", trainer_->committed());
+    return {};
+  }
+
+  bool isLastStep() const { return trainer_->step() >= recipe_.steps || stopSignal; }
+
+  Status commit() {
+    if (trainer_->committed() == trainer_->step())
+      return {};
+    SPILLWAY_RETURN_IF_ERROR(trainer_->commit());
+    commits_.push_back(session_.executor().lastCheckpoint());
+    return {};
+  }
+
+  struct Moved {
+    uint64_t read = 0, written = 0;
+  };
+  Moved movedBytes() const {
+    return {session_.readEngine().counters().readBytes,
+            session_.writeEngine()->counters().writtenBytes};
+  }
+
+  /// Of a step that took so long, with its commit.
+  Status tell(const StepReport &report, double seconds) {
+    Moved moved = movedBytes();
+    moved.read -= moved_.read;
+    moved.written -= moved_.written;
+    double samplesPerSecond = static_cast<double>(batch_) / seconds;
+    bool isCommitted = trainer_->committed() == report.step;
+    if (report.step == first_ + 1 && moved.written != 0)
+      progress_.note(fmt::format(
+          "a step writes {} to the drive: {} a day at this pace", formatSize(moved.written),
+          formatSize(static_cast<uint64_t>(static_cast<double>(moved.written) / seconds * 86400))));
+    std::string text = fmt::format("step {}/{}  loss {:.6g}  lr {:.3g}", report.step, recipe_.steps,
+                                   report.loss, report.rate);
+    if (report.gradientNorm)
+      text += fmt::format("  gradient norm {:.4g}", *report.gradientNorm);
+    double wall = static_cast<double>(now() - begun_) * 1e-9;
+    auto left = static_cast<double>(recipe_.steps - report.step);
+    text += fmt::format(
+        "  {:.4g} samples/s  {:.2f} GB/s read  {:.2f} GB/s written  {} left", samplesPerSecond,
+        static_cast<double>(moved.read) / seconds * 1e-9,
+        static_cast<double>(moved.written) / seconds * 1e-9,
+        formatLongTime(wall / static_cast<double>(report.step - first_) * left));
+    progress_.show(text, isLastStep());
+    if (!log_)
+      return {};
+    nlohmann::ordered_json line = {
+        {"step", report.step}, {"loss", report.loss}, {"lr", report.rate}};
+    if (report.gradientNorm)
+      line["grad_norm"] = *report.gradientNorm;
+    line["seconds"] = seconds;
+    line["samples_per_second"] = samplesPerSecond;
+    line["read_bytes"] = moved.read;
+    line["written_bytes"] = moved.written;
+    line["blocked_on_io_seconds"] = static_cast<double>(times_.back().blockedOnIoNs) * 1e-9;
+    line["committed"] = isCommitted;
+    return log_->append(line);
+  }
+
+  const TrainOptions &options_;
+  InProcessJob &job_;
+  Session &session_;
+  Recipe recipe_;
+  std::optional<Trainer> trainer_;
+  std::optional<MetricsLog> log_;
+  ProgressLine progress_;
+  uint64_t batch_ = 0;
+  /// Steps of other processes before.
+  uint64_t first_ = 0;
+  int64_t begun_ = 0;
+  /// Before the step in progress.
+  Moved moved_;
+  StepTimes times_;
+  StepTimes commits_;
+};
+
+Status trainBundle(const TrainOptions &options) {
+  SPILLWAY_ASSIGN_OR_RETURN(SessionOptions sessionOptions, options.session.parse());
+  sessionOptions.writable = true;
+  SPILLWAY_ASSIGN_OR_RETURN(InProcessJob job, InProcessJob::open(options.bundle, sessionOptions));
+  Status status = Training(options, job).run();
+  // As after a failed `run`.
+  if (!status.ok())
+    [[maybe_unused]] static auto *const abandoned = new InProcessJob(std::move(job));
+  return status;
+}
+} // namespace
+
+void addTrainCommand(CLI::App &app, Status &status) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App *train = app.add_subcommand("train", "Train a model that was compiled to be trained");
+  train->add_option("bundle", options->bundle, "The folder that `compile --train` wrote")
+      ->type_name("BUNDLE");
+  train->add_option("--data", options->data,
+                    "The samples of an input along dimension 0 of a .npy file")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  train->add_option("--steps", options->steps, "Steps in all, those before a --resume included");
+  train->add_option("--lr", options->rate, "Learning rate")->check(CLI::NonNegativeNumber);
+  train->add_option("--warmup", options->warmup, "Steps in which the rate rises to that");
+  train->add_option("--schedule", options->schedule, "How the rate falls then (default: constant)")
+      ->check(CLI::IsMember({"constant", "linear", "cosine"}));
+  train->add_option("--min-lr", options->leastRate, "Where it falls to (default: 0)")
+      ->check(CLI::NonNegativeNumber);
+  train->add_option("--seed", options->seed, "Of the order of the samples (default: 0)");
+  train->add_flag("--no-shuffle", options->keepsOrder, "Take the samples as they lie");
+  train->add_option("--checkpoint-every", options->checkpointEvery,
+                    "Commit after so many steps; 0: at the end. Default: 1 where all states come from "
+                    "files each step, else 0");
+  train->add_flag("--resume", options->resume, "Go on after the last commit");
+  train->add_option("--log", options->log, "Write a line of JSON a step")->type_name("FILE");
+  train->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
+  train->add_option("--stats", options->stats, "Write times, bytes and memory as JSON")
+      ->type_name("FILE");
+  options->session.addTo(*train, /*writes=*/true);
+  train->callback([options, &status] {
+    status = options->bundle.empty() ? userError("no bundle is given") : trainBundle(*options);
+    // Whoever asked for the end finds that it was not the natural one.
+    if (status.ok() && stopSignal) {
+      std::fflush(stdout);
+      std::raise(stopSignal);
+    }
+  });
+}
+
+} // namespace spillway
