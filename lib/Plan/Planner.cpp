@@ -151,6 +151,12 @@ public:
     for (const StepMoment &moment : step.moments)
       for (uint32_t state : moment.states)
         ++uses_[state];
+    std::set<uint32_t> rewritten;
+    for (const StepMoment &moment : step.moments)
+      rewritten.insert(moment.rewritten.begin(), moment.rewritten.end());
+    for (const StepMoment &moment : step.moments)
+      if (moment.lookupState && rewritten.contains(*moment.lookupState))
+        rewrittenLookups_.insert(*moment.lookupState);
   }
 
   std::optional<Placement> run() {
@@ -260,10 +266,33 @@ private:
     spare.host = budget_.host ? *budget_.host - hostStaging - placement.hostResidentBytes : 0;
     Placement fuller = placement;
     keepMore(fuller, spare);
-    for (Placement *candidate : {&fuller, &placement})
+    for (Placement *candidate : {&fuller, &placement}) {
+      keepAllOrNone(*candidate);
       if (Timeline(step_, machine_, *candidate, budget_.host.has_value()).run({}) &&
           (!best_ || candidate->seconds < best_->seconds))
         best_ = *candidate;
+    }
+  }
+
+  /// Streams all of a rewritten state whose rows are looked up, where not all of it stays: the rows come from
+  /// its file then, which a step must have written whole.
+  void keepAllOrNone(Placement &placement) const {
+    for (uint32_t state : rewrittenLookups_) {
+      std::vector<Home> &homes = placement.homes[state];
+      if (std::ranges::all_of(homes, [](Home home) { return home == Home::compute; }))
+        continue;
+      for (size_t tile = 0; tile < homes.size(); ++tile)
+        if (homes[tile] == Home::compute)
+          placement.residentBytes -= tileExtent(state, tile, placement);
+      std::ranges::fill(homes, Home::nvme);
+      std::ranges::fill(placement.kept[state], Kept::no);
+    }
+  }
+
+  uint64_t tileExtent(uint32_t index, size_t tile, const Placement &placement) const {
+    const StepState &state = step_.states[index];
+    uint64_t units = placement.tileUnits[index] ? placement.tileUnits[index] : state.units;
+    return state.extent(tile * units, std::min(state.units, (tile + 1) * units));
   }
 
   void keepSmall(Placement &placement, Timeline::Spare &spare) const {
@@ -315,6 +344,8 @@ private:
   const Budget &budget_;
   uint64_t activations_;
   std::vector<uint64_t> uses_;
+  /// States whose rows are looked up, and that the step gives new values.
+  std::set<uint32_t> rewrittenLookups_;
   uint64_t allBytes_ = 0, smallBytes_ = 0;
   uint64_t parts_ = 0;
   /// What calls take whole with each tile of another state.
