@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 using namespace spillway;
 using namespace spillway::plan;
@@ -154,6 +156,40 @@ TEST(Planner, RanksReadTheirPartsOfWhatOneReadsWhole) {
   double alone = place(one, machine, budget)->seconds, shared = place(four, machine, budget)->seconds;
   EXPECT_LT(shared, 0.3 * alone);
   EXPECT_GT(shared, 0.2 * alone);
+}
+
+TEST(Planner, RewrittenStatesWithLookUpsStayWholeOrNotAtAll) {
+  bool someStream = false, someStay = false;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Step step = randomStep(seed);
+    std::set<uint32_t> lookedUp;
+    for (const StepMoment &moment : step.moments)
+      if (moment.lookupState)
+        lookedUp.insert(*moment.lookupState);
+    for (StepMoment &moment : step.moments)
+      moment.rewritten = moment.states;
+    uint64_t least = minimumOf(step).bytes, most = allBytes(step) + 4096;
+    double previous = 1e30;
+    for (int i = 0; i <= 8; ++i) {
+      Budget budget{std::max(least, least + (most - std::min(least, most)) * i / 8), {}};
+      Result<Placement> placement = place(step, {}, budget);
+      ASSERT_TRUE(placement.ok()) << seed << ": " << placement.error().message;
+      EXPECT_LE(takenBytes(step, *placement), budget.compute) << seed;
+      EXPECT_LE(placement->seconds, previous) << seed << " " << i;
+      previous = placement->seconds;
+      for (uint32_t state : lookedUp) {
+        bool isTaken = std::ranges::any_of(step.moments, [&](const StepMoment &moment) {
+          return std::ranges::find(moment.states, state) != moment.states.end();
+        });
+        const std::vector<Home> &homes = placement->homes[state];
+        EXPECT_TRUE(!isTaken || std::ranges::count(homes, homes.front()) == std::ssize(homes)) << seed;
+        someStream |= isTaken && homes.front() == Home::nvme;
+        someStay |= isTaken && homes.front() == Home::compute && homes.size() > 1;
+      }
+    }
+  }
+  EXPECT_TRUE(someStream);
+  EXPECT_TRUE(someStay);
 }
 
 TEST(Planner, RefusesLessThanTheMinimumAndNamesIt) {
