@@ -279,10 +279,10 @@ TEST(Commit, whatIsDamagedIsNamedOrTheOneBeforeIsFound) {
 
   // A byte of the states is found by the first step, and by a look at all.
   ASSERT_TRUE(training.bundle.openStore().ok());
-  const StateView &moment = training.bundle.store.states()[streamedMoment];
-  damage(training.path(storeDataName), moment.fileOffset + 5000);
-  std::string expected = fmt::format("the state 'w.m' is damaged: bytes {} to {}",
-                                     moment.fileOffset + 4096, moment.fileOffset + 8192);
+  uint64_t moment = training.bundle.store.states()[streamedMoment].fileOffset;
+  damage(training.path(storeDataName), moment + 5000);
+  std::string expected =
+      fmt::format("the state 'w.m' is damaged: bytes {} to {}", moment + 4096, moment + 8192);
   ASSERT_OK(training.open());
   Status status = training.runStep();
   ASSERT_FALSE(status.ok());
@@ -291,7 +291,7 @@ TEST(Commit, whatIsDamagedIsNamedOrTheOneBeforeIsFound) {
   ASSERT_FALSE(values.ok());
   EXPECT_NE(values.error().message.find(expected), std::string::npos);
   training.close();
-  damage(training.path(storeDataName), moment.fileOffset + 5000);
+  damage(training.path(storeDataName), moment + 5000);
 
   std::filesystem::resize_file(training.path(commitsName), 8192);
   EXPECT_NE(openError().find("it has 8192 bytes; expected 16384"), std::string::npos)

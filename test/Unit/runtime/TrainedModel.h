@@ -109,7 +109,7 @@ inline Program trainedProgram(bool keepsInMemory) {
   loss.arguments = {{batchPlace, 0}, {keptPlace, 0}, {lossPlace, 0}};
   loss.end = 1;
   add(step, {loss, StreamKind::compute, keptWaits, "loss"});
-  std::vector<uint32_t> written;
+  std::vector<uint32_t> written, frozenWaits;
   for (uint64_t tile = 0; tile < 2; ++tile) {
     uint64_t offset = tile * streamedBytes / 2;
     uint32_t w = add(step, read(streamed, offset, tilePlace, written));
@@ -119,7 +119,8 @@ inline Program trainedProgram(bool keepsInMemory) {
     written = {add(step, write(streamed, offset, tilePlace, {updated})),
                add(step, write(streamedMoment, offset, tileMomentPlace, {updated}))};
     // The read and the write streams wait for one event.
-    add(step, read(frozen, 0, frozenPlace, {updated}));
+    frozenWaits.push_back(updated);
+    frozenWaits = {add(step, read(frozen, 0, frozenPlace, frozenWaits))};
   }
   uint32_t updated = add(step, update(keptPlace, keptMomentPlace, 0, 32, keptWaits));
   std::vector<Command> &last = keepsInMemory ? program.checkpoint : step;
