@@ -114,7 +114,7 @@ class Export {
 public:
   Export(const std::filesystem::path &model, const Store &store, io::Engine &engine,
          const std::filesystem::path &target)
-      : model_(model), store_(store), engine_(engine), target_(target), reader_(store, engine) {
+      : model_(model), store_(store), target_(target), reader_(store, engine) {
     data_ = target;
     data_ += ".data";
   }
@@ -349,7 +349,6 @@ private:
 
   const std::filesystem::path &model_;
   const Store &store_;
-  io::Engine &engine_;
   const std::filesystem::path &target_;
   StateReader reader_;
   std::filesystem::path data_;
