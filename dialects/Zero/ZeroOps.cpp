@@ -177,13 +177,33 @@ SmallVector<Operation *> spillway::zero::readersOf(UseOp use) {
   return readers;
 }
 
+/// The use of a state that a call computes `value` into; null where it is none.
+static UseOp targetOf(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  auto call = result ? dyn_cast<spillway::nn::CallOp>(result.getOwner()) : spillway::nn::CallOp();
+  return call && !call.getInto().empty() ? call.getInto()[result.getResultNumber()].getDefiningOp<UseOp>() : UseOp();
+}
+
 LogicalResult spillway::zero::verifyUpdates(FunctionOpInterface function) {
   DenseMap<Attribute, Operation *> next;
-  function->walk([&](UpdateOp update) {
-    for (auto [name, value] : llvm::zip_equal(update.getStates(), update.getValues()))
-      next[name] = value.getDefiningOp();
-  });
   bool valid = true;
+  function->walk([&](UpdateOp update) {
+    for (auto [name, value] : llvm::zip_equal(update.getStates(), update.getValues())) {
+      next[name] = value.getDefiningOp();
+      UseOp target = targetOf(value);
+      if (target && target.getStateAttr() == name && target.getTileAttr() == update.getTileAttr())
+        continue;
+      valid = false;
+      update.emitOpError("the value of ") << name << " is no result of a call into a use of it";
+    }
+  });
+  function->walk([&](nn::CallOp call) {
+    for (Value result : call.getResults())
+      if (targetOf(result) && !(result.hasOneUse() && isa<UpdateOp>(*result.user_begin()))) {
+        valid = false;
+        call.emitOpError("computes into a state that no update gives the value");
+      }
+  });
   auto check = [&](Operation *reader, FlatSymbolRefAttr state) {
     Operation *computed = next.lookup(state);
     if (!computed || reader == computed || isa<UpdateOp>(reader) || reader->isBeforeInBlock(computed))

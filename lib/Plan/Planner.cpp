@@ -282,17 +282,20 @@ private:
       if (std::ranges::all_of(homes, [](Home home) { return home == Home::compute; }))
         continue;
       for (size_t tile = 0; tile < homes.size(); ++tile)
-        if (homes[tile] == Home::compute)
-          placement.residentBytes -= tileExtent(state, tile, placement);
+        if (homes[tile] == Home::compute) {
+          auto [begin, end] = tileUnits(state, tile, placement);
+          placement.residentBytes -= step_.states[state].extent(begin, end);
+        }
       std::ranges::fill(homes, Home::nvme);
       std::ranges::fill(placement.kept[state], Kept::no);
     }
   }
 
-  uint64_t tileExtent(uint32_t index, size_t tile, const Placement &placement) const {
-    const StepState &state = step_.states[index];
-    uint64_t units = placement.tileUnits[index] ? placement.tileUnits[index] : state.units;
-    return state.extent(tile * units, std::min(state.units, (tile + 1) * units));
+  /// Units [first, second) of a tile.
+  std::pair<uint64_t, uint64_t> tileUnits(size_t state, size_t tile, const Placement &placement) const {
+    uint64_t all = step_.states[state].units;
+    uint64_t units = placement.tileUnits[state] ? placement.tileUnits[state] : all;
+    return {tile * units, std::min(all, (tile + 1) * units)};
   }
 
   void keepSmall(Placement &placement, Timeline::Spare &spare) const {
@@ -316,8 +319,7 @@ private:
       for (size_t tile = 0; tile < placement.homes[i].size(); ++tile) {
         Home &home = placement.homes[i][tile];
         const StepState &state = step_.states[i];
-        uint64_t units = placement.tileUnits[i] ? placement.tileUnits[i] : state.units;
-        uint64_t begin = tile * units, end = std::min(state.units, begin + units);
+        auto [begin, end] = tileUnits(i, tile, placement);
         uint64_t bytes = state.extent(begin, end), partBytes = state.partExtent(begin, end);
         if (home == Home::compute)
           continue;

@@ -28,14 +28,14 @@ class HoistUpdates : public zero::impl::ZeroHoistUpdatesPassBase<HoistUpdates> {
   void runOnOperation() override {
     auto users = usersOfStates(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (failed(verifyUpdates(cast<FunctionOpInterface>(function.getOperation()))))
+        return signalPassFailure();
       Block &block = function.getBody().front();
       for (auto call : llvm::make_early_inc_range(block.getOps<nn::CallOp>()))
         if (call.getInto().empty() && llvm::all_of(call.getResultTypes(), isScalar))
           moveAfter(call, lastDefinition(call), block);
       for (auto update : llvm::make_early_inc_range(block.getOps<UpdateOp>()))
         hoist(update, users, block);
-      if (failed(verifyUpdates(cast<FunctionOpInterface>(function.getOperation()))))
-        return signalPassFailure();
     }
   }
 

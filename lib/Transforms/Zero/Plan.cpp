@@ -36,6 +36,8 @@ private:
       module.emitError("a plan is made for one function");
       return signalPassFailure();
     }
+    if (failed(verifyUpdates(cast<FunctionOpInterface>((*functions.begin()).getOperation()))))
+      return signalPassFailure();
     if (auto updates = (*functions.begin()).getOps<UpdateOp>(); !updates.empty())
       if (device || llvm::any_of(module.getOps<StateOp>(), [](StateOp state) { return state.getPartition().has_value(); })) {
         (*updates.begin()).emitError("a step that trains is planned for one rank and two tiers, host and NVMe, alone");
