@@ -11,8 +11,10 @@ def Zero_Dialect : Dialect {
     A state is a logical tensor that outlives a step (a weight) plus where its bytes
     are. Programs over states have two verified forms:
 
-    - **unscheduled**, values only: `zero.use` and `zero.lookup` say what is needed, by tile.
-    - **scheduled**: every use is a handle that is fetched up the tiers, viewed, and released exactly once.
+    - **unscheduled**, values only: `zero.use` and `zero.lookup` say what is needed, by tile, and
+      `zero.update` what comes back.
+    - **scheduled**: every use is a handle that is fetched up the tiers, viewed, and released exactly once;
+      `zero.store` takes what was computed over its bytes home before that.
 
     ```mlir
     zero.state @w "h.0.weight" : tensor<768x3072xf32> role(parameter) layout(<1>) tile(96) home([nvme])
