@@ -28,6 +28,7 @@ inline constexpr llvm::StringLiteral layoutAttrName = "nn.layout";
 inline constexpr llvm::StringLiteral rowsAttrName = "nn.rows";
 inline constexpr llvm::StringLiteral tiledAttrName = "nn.tiled";
 inline constexpr llvm::StringLiteral depthTiledAttrName = "nn.depth_tiled";
+inline constexpr llvm::StringLiteral overAttrName = "nn.over";
 
 /// Bytes of one element in memory (an i1 takes one).
 int64_t elementBytes(mlir::Type type);

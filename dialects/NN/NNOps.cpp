@@ -495,6 +495,12 @@ void KernelOp::print(OpAsmPrinter &printer) {
 LogicalResult KernelOp::verify() {
   if (static_cast<int64_t>(getUnits()) < 1 || static_cast<int64_t>(getScratch()) < 0)
     return emitOpError("C2: units must be at least 1 and scratch at least 0");
+  for (auto [i, type] : llvm::enumerate(getResultTypes()))
+    if (auto over = getResultAttrOfType<IntegerAttr>(i, overAttrName)) {
+      auto argument = static_cast<uint64_t>(over.getInt());
+      if (argument >= getNumArguments() || tensorBytes(cast<RankedTensorType>(getArgumentTypes()[argument])) != tensorBytes(cast<RankedTensorType>(type)))
+        return emitOpError("C5: result ") << i << " is over an argument that is missing or of other bytes";
+    }
   if (isDeclaration()) {
     if (!getCost())
       return emitOpError("C4: a kernel without a body needs a cost");

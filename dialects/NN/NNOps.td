@@ -548,6 +548,8 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     `nn.depth_tiled` on an argument says that a range of its panels can stand for it in one of
     several calls in turn, which all compute into the same results: each goes on with what the one before has left
     there, in the order of the panels, and the last one ends them.
+    `nn.over = i` on a result says that it may be computed over the bytes of argument i: of that the kernel reads, for each
+    element of the result, the same element alone.
 
     ```mlir
     nn.kernel @gemm_0(%x: tensor<128x768xf32>, %w: tensor<768x3072xf32> {nn.layout = #nn.panels<1>, nn.tiled})
@@ -562,6 +564,7 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     - C2: `units` is at least 1, `scratch` at least 0.
     - C3: the body holds only operations without side effects.
     - C4: a kernel without a body has a cost.
+    - C5: a result is `over` an argument of as many bytes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        NN_ScheduleAttr:$schedule, I64Attr:$units, I64Attr:$scratch,

@@ -31,6 +31,9 @@ inline constexpr llvm::StringLiteral arenasAttrName = "zero.arenas";
 /// What zero-plan leaves on a module, a dictionary: `minimum` and `floor` (bytes), `floor_at` (the
 /// operation that sets it), `seconds` (predicted for a step).
 inline constexpr llvm::StringLiteral planAttrName = "zero.plan";
+/// What zero-recompute leaves on a module, a dictionary: `segments` of the forward half that are computed again,
+/// `joined` at once, of how many (`of`); where it had a choice, the smallest `minimum` of all choices (bytes).
+inline constexpr llvm::StringLiteral recomputedAttrName = "zero.recomputed";
 
 /// The uses, look-ups and updates of each state of a module, by its symbol, in their order.
 llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Operation *>> usersOfStates(mlir::ModuleOp module);

@@ -31,6 +31,8 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   passes.addPass(zero::createZeroNarrowPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  if (options.optimizer)
+    passes.addNestedPass<func::FuncOp>(createNNSaveLessPass());
 }
 
 void spillway::buildKernelPipeline(OpPassManager &passes, bool linkWeights) {

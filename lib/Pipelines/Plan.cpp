@@ -19,6 +19,12 @@ void spillway::buildPlanPipeline(OpPassManager &passes, const PlanOptions &optio
   plan.threads = options.threads;
   plan.states.assign(options.tiles.begin(), options.tiles.end());
   passes.addPass(zero::createZeroPartitionPass({options.ranks}));
+  zero::ZeroRecomputePassOptions recompute;
+  recompute.memory = options.activations == ActivationPolicy::automatic ? options.memory : 0;
+  recompute.segments = options.activations == ActivationPolicy::recompute ? std::numeric_limits<int64_t>::max() : -1;
+  recompute.threads = options.threads;
+  recompute.states = plan.states;
+  passes.addPass(zero::createZeroRecomputePass(recompute, options.machine));
   passes.addPass(zero::createZeroPlanPass(plan, options.machine));
   passes.addPass(zero::createZeroTilePass());
   passes.addPass(zero::createZeroSchedulePass());

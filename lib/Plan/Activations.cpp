@@ -7,6 +7,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace spillway;
@@ -71,11 +72,18 @@ public:
     for (Operation &op : function_.getBody().front())
       if (failed(visit(op)))
         return failure();
+    shareBytes();
     growStaging();
     return std::move(result_);
   }
 
 private:
+  /// A result that may be computed over an operand's bytes, at a moment.
+  struct Sharing {
+    uint32_t operand, result;
+    int64_t moment;
+  };
+
   struct Lookup {
     uint32_t interval;
     uint64_t pieceBytes, count;
@@ -146,6 +154,8 @@ private:
         add(result, moment_);
       else if (!isState(call.getInto()[i]))
         result_.values_[result] = result_.indexOf(call.getInto()[i]);
+    if (!continues)
+      noteSharing(call, kernel);
     if (kernel.getScratch()) {
       if (!continues)
         lastScratch_ = add({scratchPerThread(kernel) * threads_, 64, moment_, moment_});
@@ -153,6 +163,37 @@ private:
     }
     ++moment_;
     return success();
+  }
+
+  void noteSharing(nn::CallOp call, nn::KernelOp kernel) {
+    for (auto [i, result] : llvm::enumerate(call.getResults())) {
+      auto over = kernel.getResultAttrOfType<IntegerAttr>(i, nn::overAttrName);
+      auto at = result_.values_.find(result);
+      if (!over || at == result_.values_.end())
+        continue;
+      Value operand = call.getInputs()[over.getInt()], source = sourceOf(operand);
+      bool isWhole = nn::tensorBytes(cast<RankedTensorType>(operand.getType())) ==
+                     nn::tensorBytes(cast<RankedTensorType>(source.getType()));
+      bool isOnce = llvm::count_if(call.getInputs(), [&](Value other) { return sourceOf(other) == source; }) == 1;
+      if (isWhole && isOnce && !isState(source) && !isa<BlockArgument>(source))
+        sharings_.push_back({result_.indexOf(source), at->second, moment_});
+    }
+  }
+
+  /// Puts results over operands that nothing takes afterwards.
+  void shareBytes() {
+    std::vector<uint32_t> standsFor(result_.intervals_.size());
+    std::iota(standsFor.begin(), standsFor.end(), 0);
+    for (auto [operand, result, moment] : sharings_) {
+      Interval &kept = result_.intervals_[standsFor[operand]];
+      if (kept.last != moment)
+        continue;
+      kept.last = std::max(kept.last, result_.intervals_[result].last);
+      result_.intervals_[result].bytes = 0;
+      standsFor[result] = standsFor[operand];
+    }
+    for (auto &[value, index] : result_.values_)
+      index = standsFor[index];
   }
 
   /// Whether a call goes on where the call before has ended: with the units that follow, or with its results.
@@ -184,6 +225,10 @@ private:
   void growStaging() {
     result_.layout_ = layoutIntervals(result_.intervals_);
     constexpr uint64_t mostPieces = 64;
+    // Each is tried by laying out everything.
+    constexpr uint64_t mostPlaced = 1 << 24;
+    if (lookups_.size() * result_.intervals_.size() > mostPlaced)
+      return;
     for (const Lookup &lookup : lookups_) {
       uint64_t &bytes = result_.intervals_[lookup.interval].bytes;
       for (uint64_t pieces = std::min(lookup.count, mostPieces); pieces > 1; pieces /= 2) {
@@ -206,6 +251,7 @@ private:
   nn::CallOp lastCall_;
   uint32_t lastScratch_ = 0;
   std::vector<Lookup> lookups_;
+  std::vector<Sharing> sharings_;
 };
 
 FailureOr<Activations> Activations::of(func::FuncOp function, int64_t threads) {

@@ -34,9 +34,10 @@ public:
     for (Operation &op : function_.getBody().front()) {
       if (auto use = dyn_cast<zero::UseOp>(op); use && use.getTile())
         return use.emitOpError("is of a tile; the plan is made before states are cut");
-      if (auto call = dyn_cast<nn::CallOp>(op))
-        addCall(call);
-      else if (auto lookup = dyn_cast<zero::LookupOp>(op))
+      if (auto call = dyn_cast<nn::CallOp>(op)) {
+        if (failed(addCall(call)))
+          return failure();
+      } else if (auto lookup = dyn_cast<zero::LookupOp>(op))
         addLookup(lookup);
     }
     return std::move(step_);
@@ -65,7 +66,7 @@ private:
     return symbols_.lookupNearestSymbolFrom<zero::StateOp>(op, name);
   }
 
-  void addCall(nn::CallOp call) {
+  LogicalResult addCall(nn::CallOp call) {
     nn::KernelOp kernel = call.getKernel(symbols_);
     nn::CostAttr cost = nn::costOf(kernel);
     StepMoment moment;
@@ -81,19 +82,22 @@ private:
         addWorking(moment, source);
     }
     for (Value target : call.getInto()) {
-      // Before states are cut, destinations are states alone.
       auto use = sourceOf(target).getDefiningOp<zero::UseOp>();
+      if (!use)
+        return call.emitOpError("computes into what is no state; the plan is made before states are cut");
       uint32_t state = index_[lookup(use, use.getStateAttr())];
       states.insert(state);
       moment.rewritten.push_back(state);
     }
     if (call.getInto().empty())
       for (Value result : call.getResults())
-        addWorking(moment, result);
+        if (values.insert(activations_.indexOf(result)))
+          addWorking(moment, result);
     if (auto scratch = activations_.scratchOf(call))
       moment.working.emplace_back("scratch", activations_.intervals()[*scratch].bytes);
     moment.states.assign(states.begin(), states.end());
     push(std::move(moment));
+    return success();
   }
 
   void addLookup(zero::LookupOp op) {

@@ -103,6 +103,10 @@ std::string spillway::plan::summarize(ModuleOp module, const Machine &machine,
     plan["floor_bytes"] = numberIn(decided, "floor");
     plan["floor_operation"] = decided.getAs<StringAttr>("floor_at").str();
   }
+  if (auto recomputed = module->getAttrOfType<DictionaryAttr>(zero::recomputedAttrName))
+    plan["recomputed"] = {{"segments", numberIn(recomputed, "segments")},
+                          {"joined", numberIn(recomputed, "joined")},
+                          {"of", numberIn(recomputed, "of")}};
   plan["step"] = describeStep(simulation);
   plan["prologue"] = {{"predicted_seconds", simulation.prologueSeconds},
                       {"commands", simulation.prologue.size()}};

@@ -205,8 +205,8 @@ private:
              isUnpackedWeight(op);
     if (readsMemory(user))
       return false;
-    bool repeats =
-        isAnchor(user) || elements(user->getResult(0)) > elements(op->getResult(0));
+    bool readsOften = isAnchor(user) && !isa<nn::ReduceOp>(user);
+    bool repeats = readsOften || elements(user->getResult(0)) > elements(op->getResult(0));
     return isCheap(op) || !repeats;
   }
 
@@ -390,11 +390,48 @@ private:
     kernel.setCostAttr(nn::costOf(kernel));
     if (update)
       markTiles(kernel, update, inputs);
+    else
+      markOver(kernel);
     return unique(kernel);
   }
 
   zero::StateOp stateOf(Attribute name) {
     return symbols.lookup<zero::StateOp>(cast<FlatSymbolRefAttr>(name).getAttr());
+  }
+
+  /// Which argument's bytes the result may take.
+  static void markOver(nn::KernelOp kernel) {
+    if (kernel.getNumResults() != 1)
+      return;
+    for (BlockArgument argument : kernel.getArguments())
+      if (argument.getType() == kernel.getResultTypes().front() && !kernel.getArgAttr(argument.getArgNumber(), nn::layoutAttrName) &&
+          isReadInPlace(argument, kernel)) {
+        auto type = IntegerType::get(kernel.getContext(), 64);
+        kernel.setResultAttr(0, nn::overAttrName, IntegerAttr::get(type, argument.getArgNumber()));
+        return;
+      }
+  }
+
+  /// Whether each element of the result needs of `argument` the same element alone, before it is stored.
+  static bool isReadInPlace(BlockArgument argument, nn::KernelOp kernel) {
+    if (kernel.getSchedule() == nn::Schedule::scatter)
+      return llvm::all_of(argument.getUses(), [](OpOperand &use) {
+        auto scatter = dyn_cast<nn::ScatterOp>(use.getOwner());
+        return scatter && &use == &scatter.getDataMutable();
+      });
+    if (kernel.getSchedule() != nn::Schedule::map)
+      return false;
+    SmallVector<Value> values{argument};
+    llvm::SmallDenseSet<Operation *> seen;
+    while (!values.empty())
+      for (Operation *user : values.pop_back_val().getUsers()) {
+        if (isa<nn::YieldOp>(user) || !seen.insert(user).second)
+          continue;
+        if (!OpTrait::hasElementwiseMappableTraits(user))
+          return false;
+        values.push_back(user->getResult(0));
+      }
+    return true;
   }
 
   /// Whether tiles of the states can stand for old and new values: where a unit of the kernel computes
@@ -521,7 +558,8 @@ struct FormKernels : public spillway::impl::NNFormKernelsPassBase<FormKernels> {
       Block &body = function.getBody().front();
       eraseUnused(body);
       copyReturned(body);
-      Grouping grouping(body, SymbolTable(getOperation()), maxOperations);
+      SymbolTable symbols(getOperation());
+      Grouping grouping(body, symbols, maxOperations);
       for (const std::unique_ptr<Group> &group : llvm::reverse(grouping.getGroups()))
         if (failed(outliner.outline(*group, grouping.getRepeated())))
           return signalPassFailure();

@@ -28,6 +28,7 @@ struct CompileFlags {
   /// Of those that make one bundle.
   std::string report;
   unsigned threads = 0, ranks = 1;
+  ActivationPolicy activations = ActivationPolicy::automatic;
   bool linkWeights = false;
   ImportOptions import;
   PluginFlags plugins;

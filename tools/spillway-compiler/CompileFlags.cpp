@@ -56,6 +56,13 @@ void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
                   "Ranks that share the weights: each reads its part, has the memory given, and "
                   "computes on all")
       ->check(CLI::Range(1, 1 << 16));
+  command
+      .add_option("--activations", flags.activations,
+                  "What becomes of values that the backward half of a training step takes: keep, recompute (runs the "
+                  "forward half again, segment by segment), or auto, the fastest that fits (default)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ActivationPolicy>{
+          {"auto", ActivationPolicy::automatic}, {"keep", ActivationPolicy::keep}, {"recompute", ActivationPolicy::recompute}}))
+      ->option_text("auto|keep|recompute");
   command.add_option("--machine", flags.machine, "Machine to plan for, a JSON file");
 }
 
@@ -168,6 +175,7 @@ Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   options.plan.tiles = flags.tiles;
   options.plan.report = flags.report;
   options.plan.ranks = flags.ranks;
+  options.plan.activations = flags.activations;
   options.plan.threads = flags.threads ? flags.threads : defaultThreads();
   // More than any machine has: everything stays resident.
   options.plan.memory = uint64_t(1) << 46;

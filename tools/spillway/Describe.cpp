@@ -87,6 +87,10 @@ std::string describeMemory(const PlannedBundle &bundle) {
     text += commit.sequence == 0 ? "trains: no step is committed yet\n"
                                  : fmt::format("trains: {} steps are committed\n", commit.step);
   }
+  const Json &recomputed = part(bundle.plan, "recomputed");
+  if (uint64_t segments = bytesIn(recomputed, "segments"))
+    text += fmt::format("activations: {} of {} segments of the forward half are computed again, {} at once\n", segments,
+                        bytesIn(recomputed, "of"), bytesIn(recomputed, "joined"));
   if (uint64_t minimum = bytesIn(bundle.plan, "minimum_bytes"))
     text += fmt::format("smallest memory that works: {}; {} alone takes {}\n", formatSize(minimum),
                         bundle.plan.value("floor_operation", ""),

@@ -25,4 +25,42 @@ def NNDifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
                            "::spillway::nn::NNDialect"];
 }
 
+def NNSaveLessPass : Pass<"nn-save-less", "::mlir::func::FuncOp"> {
+  let summary = "Keeps less of the forward half for the backward half";
+  let description = [{
+    What the backward half takes of the forward half is kept from one to the other. Elementwise values that follow
+    from what is kept anyway, or from fewer bytes, are computed again where the backward half takes them, so
+    that they are part of its kernels:
+
+    ```mlir
+    %h = arith.mulf %x, %x            // %x is kept
+    %t = math.tanh %h
+    ... // the loss
+    %d = arith.mulf %g, %t
+    ```
+    becomes
+    ```mlir
+    %h = arith.mulf %x, %x
+    %t = math.tanh %h
+    ...
+    %h2 = arith.mulf %x, %x
+    %t2 = math.tanh %h2
+    %d = arith.mulf %g, %t2
+    ```
+
+    What ends a product's kernel (its bias, a residual sum) is kept all the same: the kernel stores it. A log-softmax
+    is taken apart into what it is of its operand and two numbers of each row, and an element that is picked
+    from such a value is computed from the picked element of the operand: so a loss over a large vocabulary holds the logits alone. What
+    is scattered into zeros and added to a value is scattered into that.
+
+    Needs: the loss as the first result, the backward half behind it. Leaves: operations, of which common
+    subexpressions must not be joined again.
+  }];
+  let statistics = [
+    Statistic<"numRepeated", "repeated", "Operations that are computed again">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::spillway::nn::NNDialect"];
+}
+
 #endif

@@ -14,6 +14,15 @@
 
 namespace spillway {
 
+/// What becomes of values of the forward half that the backward half takes.
+enum class ActivationPolicy {
+  /// What makes the fastest step in the memory given.
+  automatic,
+  keep,
+  /// Computed again, but for what crosses between segments (see zero-recompute).
+  recompute,
+};
+
 struct PlanOptions {
   struct Tiers {
     uint64_t device = 0, host = 0;
@@ -29,6 +38,7 @@ struct PlanOptions {
   /// REGEX=UNITS over ONNX names: tiles of these states.
   std::vector<std::string> tiles;
   plan::Machine machine;
+  ActivationPolicy activations = ActivationPolicy::automatic;
   /// File that receives the plan as a page (see plan::drawReport); empty for none.
   std::string report;
 };

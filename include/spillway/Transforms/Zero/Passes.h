@@ -14,7 +14,8 @@ namespace spillway::zero {
 #define GEN_PASS_REGISTRATION
 #include "spillway/Transforms/Zero/Passes.h.inc"
 
-/// zero-plan for a machine at hand.
+/// zero-recompute and zero-plan for a machine at hand.
+std::unique_ptr<mlir::Pass> createZeroRecomputePass(ZeroRecomputePassOptions options, plan::Machine machine);
 std::unique_ptr<mlir::Pass> createZeroPlanPass(ZeroPlanPassOptions options, plan::Machine machine);
 
 } // namespace spillway::zero

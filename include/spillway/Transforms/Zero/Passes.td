@@ -109,6 +109,48 @@ def ZeroPartitionPass : Pass<"zero-partition", "::mlir::ModuleOp"> {
   ];
 }
 
+def ZeroRecomputePass : Pass<"zero-recompute", "::mlir::ModuleOp"> {
+  let summary = "Computes values of the forward half again rather than keeping them";
+  let description = [{
+    The forward half of a step that trains falls into segments, between which few bytes cross (the residual
+    stream of a transformer). Of the first `segments` of them, what the backward half takes is not kept:
+    the calls that gave it run again right before it is first taken, from what crosses into the segment. The first segments
+    are those whose values would wait longest. `joined` segments are computed again at once, and what crosses
+    between them is not kept either.
+
+    With `memory`, each of a fixed set of numbers of segments is planned for it, and the fastest step
+    is taken; so more memory never makes a slower step.
+
+    ```mlir
+    %h = nn.call @gemm(%x, %w) : ...
+    %y = nn.call @gelu(%h) : ...
+    ... // the rest of the forward half
+    %d = nn.call @gelu_backward(%g, %h) : ...
+    ```
+    becomes
+    ```mlir
+    %h = nn.call @gemm(%x, %w) : ...
+    %y = nn.call @gelu(%h) : ...
+    ...
+    %h2 = nn.call @gemm(%x, %w) : ...
+    %d = nn.call @gelu_backward(%g, %h2) : ...
+    ```
+
+    Needs: kernel form, updates hoisted. Leaves: the same, and `zero.recomputed` on the module (see
+    dialects/Zero/Zero.h). A step that updates no state stays as it is.
+  }];
+  let options = [
+    Option<"segments", "segments", "int64_t", "-1", "Segments to compute again, all but the last at most; -1: by `memory`, none without">,
+    Option<"joined", "joined", "int64_t", "1", "Segments that are computed again at once">,
+    Option<"memory", "memory", "uint64_t", "0", "Bytes of memory to choose the segments for">,
+    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
+    ListOption<"states", "state", "std::string", "REGEX=UNITS: the tile of states by ONNX name">,
+  ];
+  let statistics = [
+    Statistic<"numCalls", "calls", "Calls that run again">,
+  ];
+}
+
 def ZeroPlanPass : Pass<"zero-plan", "::mlir::ModuleOp"> {
   let summary = "Decides where each state's tiles live and how they are cut";
   let description = [{
