@@ -175,7 +175,7 @@ private:
       bool isWhole = nn::tensorBytes(cast<RankedTensorType>(operand.getType())) ==
                      nn::tensorBytes(cast<RankedTensorType>(source.getType()));
       bool isOnce = llvm::count_if(call.getInputs(), [&](Value other) { return sourceOf(other) == source; }) == 1;
-      if (isWhole && isOnce && !isState(source) && !isa<BlockArgument>(source))
+      if (isWhole && isOnce && !isState(source))
         sharings_.push_back({result_.indexOf(source), at->second, moment_});
     }
   }
