@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import pathlib
 import statistics
 import subprocess
@@ -15,16 +14,10 @@ import onnxruntime
 
 
 def timed(command):
-    """Seconds and peak MiB of a process, and what it prints."""
+    """Seconds of a process, and what it prints."""
     start = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
-    printed = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise RuntimeError(f"{command[0]} failed")
-    return seconds, usage.ru_maxrss / 1024, printed
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=True)
+    return time.perf_counter() - start, done.stdout
 
 
 def folder_bytes(folder):
@@ -58,8 +51,9 @@ class OnnxRuntime:
 
     def start(self):
         """Seconds from the start of a process to its first output, those without imports, and its peak MiB."""
-        seconds, peak, printed = timed(self.command)
-        return seconds, float(printed), peak
+        seconds, printed = timed(self.command)
+        without_imports, peak = map(float, printed.split())
+        return seconds, without_imports, peak
 
 
 class Spillway:
@@ -73,7 +67,7 @@ class Spillway:
                 options.append(f"--bind={name}={folder / name}.npy")
             else:
                 self.arguments += ["--input", f"{name}={folder / name}.npy"]
-        self.compile_seconds, self.compile_peak, _ = timed(
+        self.compile_seconds, _ = timed(
             [self.program, "compile", model, "-o", folder / "m.spill", "--threads", threads, *options])
         self.bundle_bytes = folder_bytes(folder / "m.spill")
 
@@ -86,8 +80,8 @@ class Spillway:
         return json.loads((self.folder / "stats.json").read_text())["step_ms"][1:]
 
     def start(self):
-        seconds, peak, _ = self.run()
-        return seconds, peak
+        seconds, _ = self.run("--stats", self.folder / "stats.json")
+        return seconds, json.loads((self.folder / "stats.json").read_text())["peak_rss_bytes"] / 2**20
 
     @property
     def result(self):

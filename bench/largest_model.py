@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The largest GPT-2 that trains in a budget: by layers at each hidden size, two real steps of each.
+
+    bench/largest_model.py BUILD [--memory 256MiB] [--hidden 512,768,1024] [--most 400e6] [--folder DIR]
+
+For each hidden size the number of layers doubles, then is bisected, until the budget is refused, or the model has --most
+parameters, which the drive must hold (24 bytes each). Prints parameters, what they are over those that 16 bytes a parameter
+would leave in the budget, the peak of the process, and the second step over the printed bound (AdamW, f32, one
+sequence of 128 tokens, vocabulary 50257). A refused shape costs its compilation alone.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+MIB = 2**20
+
+
+def parameters(layers, hidden):
+    return layers * (12 * hidden**2 + 13 * hidden) + (50257 + 1024 + 2) * hidden
+
+
+class Machine:
+    def __init__(self, arguments, folder):
+        self.bin, self.memory, self.folder = arguments.build / "bin", arguments.memory, folder
+        self.calibration = folder / "here.json"
+        self.call("spillway", "calibrate", "-o", self.calibration, "--folder", folder)
+        tokens = numpy.random.default_rng(0).integers(0, 50257, (2, 129), dtype=numpy.int64)
+        numpy.save(folder / "ids.npy", tokens[:, :-1])
+        numpy.save(folder / "labels.npy", tokens[:, 1:])
+
+    def call(self, program, *arguments):
+        return subprocess.run([str(part) for part in (self.bin / program, *arguments)], capture_output=True, text=True)
+
+    def bundle(self, layers, hidden):
+        """Whether the shape is planned within the budget; it is the bundle then."""
+        model = self.folder / "model.onnx"
+        self.must("spillway-modelgen", "gpt2", model, "--layers", layers, "--hidden", hidden, "--heads", hidden // 64,
+                  "--ffn", 4 * hidden, "--vocab", 50257, "--ctx", 1024, "--dynamic", "--outputs", "loss", "--external", "model.bin")
+        done = self.call("spillway", "compile", model, "-o", self.folder / "m.spill", "--train", "--loss", "loss",
+                         "--dim", "batch=1", "--dim", "sequence=128", "--memory", self.memory, "--machine", self.calibration)
+        if done.returncode == 0:
+            return True
+        if "too small" in done.stderr:
+            return False
+        sys.exit(done.stderr)
+
+    def must(self, *command):
+        done = self.call(*command)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
+        return done.stdout
+
+    def train(self):
+        """Seconds of the second step, the bound, and the peak of the process."""
+        self.must("spillway", "train", self.folder / "m.spill", "--data", f"input_ids={self.folder}/ids.npy",
+                  "--data", f"labels={self.folder}/labels.npy", "--steps", 2, "--lr", "1e-4",
+                  "--stats", self.folder / "stats.json")
+        plan = json.loads(self.must("spillway", "inspect", self.folder / "m.spill", "--json"))["plan"]
+        stats = json.loads((self.folder / "stats.json").read_text())
+        return stats["step_ms"][-1] / 1e3, plan["step"]["bound_seconds"], stats["peak_rss_bytes"]
+
+
+def largest(works, most):
+    """The largest number of layers that works, up to `most`; 0 where none does."""
+    low, high = 0, 1
+    while high <= most and works(high):
+        low, high = high, 2 * high
+    high = min(high, most + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if works(middle) else (low, middle)
+    return low
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--memory", default="256MiB")
+    parser.add_argument("--hidden", default="512,768,1024", type=lambda text: [int(part) for part in text.split(",")])
+    parser.add_argument("--most", default=400e6, type=float, help="parameters of the largest model that is tried")
+    parser.add_argument("--folder", default=".")
+    arguments = parser.parse_args()
+    print("hidden layers  parameters  over 16 B each | peak MiB | step s  bound s  ratio")
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        machine = Machine(arguments, pathlib.Path(folder))
+        for hidden in arguments.hidden:
+            most = int((arguments.most - parameters(0, hidden)) // (parameters(1, hidden) - parameters(0, hidden)))
+            layers = most if machine.bundle(most, hidden) else largest(lambda n: machine.bundle(n, hidden), most)
+            if not layers:
+                print(f"{hidden:6} none")
+                continue
+            machine.bundle(layers, hidden)
+            seconds, bound, peak = machine.train()
+            count = parameters(layers, hidden)
+            budget = int(arguments.memory.removesuffix("MiB")) * MIB
+            print(f"{hidden:6} {layers:6} {count:11} {count / (budget / 16):14.1f} | {peak / MIB:8.1f} | "
+                  f"{seconds:6.1f} {bound:8.1f} {seconds / bound:6.2f}", flush=True)
+
+
+main()
