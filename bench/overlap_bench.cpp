@@ -1,5 +1,5 @@
 // How far a step hides its transfers: its time over the longer of computing alone, with all
-// weights resident, and reading alone. The three take turns; medians are compared.
+// weights resident, and transferring alone. The three take turns; medians are compared.
 #include "runtime/base/Size.h"
 #include "runtime/io/Npy.h"
 #include "runtime/session/Session.h"
@@ -14,7 +14,7 @@ using namespace spillway;
 namespace {
 
 struct Settings {
-  std::string resident, streamed, throttle;
+  std::string resident, streamed, transfers, throttleRead, throttleWrite;
   std::vector<std::string> inputs;
   unsigned rounds = 7;
 };
@@ -49,6 +49,7 @@ public:
   }
 
   uint64_t readBytes() const { return plannedReadBytes(session_->program().step); }
+  uint64_t writtenBytes() const { return plannedWriteBytes(session_->program().step); }
 
 private:
   Status load(const std::string &input) {
@@ -72,33 +73,41 @@ private:
   std::vector<RunTimes> times_;
 };
 
+Status setRate(const std::string &text, double &bytesPerSecond) {
+  if (text.empty())
+    return {};
+  SPILLWAY_ASSIGN_OR_RETURN(uint64_t rate, parseSize(text));
+  bytesPerSecond = static_cast<double>(rate);
+  return {};
+}
+
 Status measure(const Settings &settings) {
   SessionOptions options;
-  if (!settings.throttle.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(uint64_t rate, parseSize(settings.throttle));
-    options.throttle.readBytesPerSecond = static_cast<double>(rate);
-  }
-  Runner compute, reads, both;
+  SPILLWAY_RETURN_IF_ERROR(setRate(settings.throttleRead, options.throttle.readBytesPerSecond));
+  SPILLWAY_RETURN_IF_ERROR(setRate(settings.throttleWrite, options.throttle.writeBytesPerSecond));
+  Runner compute, transfers, both;
   SPILLWAY_RETURN_IF_ERROR(compute.open(settings.resident, {}, settings.inputs));
   SPILLWAY_RETURN_IF_ERROR(both.open(settings.streamed, options, settings.inputs));
   options.replay = true;
-  SPILLWAY_RETURN_IF_ERROR(reads.open(settings.streamed, options, settings.inputs));
+  const std::string &alone = settings.transfers.empty() ? settings.streamed : settings.transfers;
+  SPILLWAY_RETURN_IF_ERROR(transfers.open(alone, options, settings.inputs));
 
   // In the first round checksums are verified and pages are touched.
   for (unsigned round = 0; round <= settings.rounds; ++round) {
-    for (Runner *runner : {&compute, &reads, &both})
+    for (Runner *runner : {&compute, &transfers, &both})
       SPILLWAY_RETURN_IF_ERROR(runner->step());
     if (round == 0)
-      for (Runner *runner : {&compute, &reads, &both})
+      for (Runner *runner : {&compute, &transfers, &both})
         runner->forget();
   }
-  double computeMs = compute.median(&RunTimes::wallNs), readMs = reads.median(&RunTimes::wallNs),
+  double computeMs = compute.median(&RunTimes::wallNs), transferMs = transfers.median(&RunTimes::wallNs),
          stepMs = both.median(&RunTimes::wallNs);
-  fmt::print("read_GB throttle_GB/s compute_ms reads_ms step_ms launches_ms blocked_ms ratio\n");
-  fmt::print("{:7.3f} {:13.3f} {:10.1f} {:8.1f} {:7.1f} {:11.1f} {:10.1f} {:5.3f}\n",
+  fmt::print("read_GB throttle_GB/s written_GB throttle_GB/s compute_ms transfers_ms step_ms launches_ms blocked_ms ratio\n");
+  fmt::print("{:7.3f} {:13.3f} {:10.3f} {:13.3f} {:10.1f} {:12.1f} {:7.1f} {:11.1f} {:10.1f} {:5.3f}\n",
              static_cast<double>(both.readBytes()) * 1e-9, options.throttle.readBytesPerSecond * 1e-9,
-             computeMs, readMs, stepMs, both.median(&RunTimes::computeNs),
-             both.median(&RunTimes::blockedOnIoNs), stepMs / std::max(computeMs, readMs));
+             static_cast<double>(both.writtenBytes()) * 1e-9, options.throttle.writeBytesPerSecond * 1e-9,
+             computeMs, transferMs, stepMs, both.median(&RunTimes::computeNs),
+             both.median(&RunTimes::blockedOnIoNs), stepMs / std::max(computeMs, transferMs));
   return {};
 }
 
@@ -106,11 +115,14 @@ Status measure(const Settings &settings) {
 
 int main(int argc, char **argv) {
   Settings settings;
-  CLI::App app("Step time over the longer of compute alone and reads alone");
+  CLI::App app("Step time over the longer of compute alone and transfers alone");
   app.add_option("resident", settings.resident, "A bundle with all weights resident")->required();
   app.add_option("streamed", settings.streamed, "The same model in less memory")->required();
   app.add_option("--input", settings.inputs, "NAME=FILE.npy")->allow_extra_args(false);
-  app.add_option("--throttle-read", settings.throttle, "Bytes per second; default: the bare disk");
+  app.add_option("--transfers", settings.transfers,
+                 "A copy of the streamed bundle, whose transfers run alone: those of a training step write what they find");
+  app.add_option("--throttle-read", settings.throttleRead, "Bytes per second; default: the bare disk");
+  app.add_option("--throttle-write", settings.throttleWrite, "Bytes per second; default: the bare disk");
   app.add_option("--rounds", settings.rounds, "Steps of each kind")->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
   Status status = measure(settings);
