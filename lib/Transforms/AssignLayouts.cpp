@@ -43,6 +43,12 @@ struct Readers {
     first = first.value_or(dim);
   }
 
+  /// Whether it is a table of rows that are looked up, large enough to be updated by parts: these are panels.
+  bool onlyLookUps(RankedTensorType type) const {
+    constexpr int64_t manyRows = 16 * panelWidth;
+    return looksUpRows && !hasPlaces && !first && type.getRank() == 2 && type.getDimSize(0) >= manyRows;
+  }
+
   std::optional<int64_t> panelDim(RankedTensorType type) const {
     if (type.getNumElements() == 0 || hasPlaces)
       return std::nullopt;
@@ -128,9 +134,18 @@ struct AssignLayouts : public spillway::impl::NNAssignLayoutsPassBase<AssignLayo
       state.hasPlaces |= isPlace(use);
     });
     getOperation().walk([&](zero::LookupOp lookup) { readers[stateOf(lookup)].looksUpRows = true; });
-    for (auto &[state, read] : readers)
-      if (std::optional<int64_t> dim = read.panelDim(state.getTensorType()))
+    llvm::DenseSet<zero::StateOp> updated;
+    getOperation().walk([&](zero::UpdateOp update) {
+      for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>())
+        updated.insert(symbols.lookup<zero::StateOp>(name.getAttr()));
+    });
+    for (auto &[state, read] : readers) {
+      std::optional<int64_t> dim = read.panelDim(state.getTensorType());
+      if (!dim && updated.contains(state) && read.onlyLookUps(state.getTensorType()))
+        dim = 0;
+      if (dim)
         state.setLayoutAttr(nn::PanelsAttr::get(&getContext(), *dim, panelWidth));
+    }
     getOperation().walk([&](nn::MatmulOp matmul) {
       if (unpacksFactor(matmul))
         cutUnpacked(matmul, symbols, readers);

@@ -1,5 +1,6 @@
 #include "runtime/executor/WriteStream.h"
 #include "runtime/base/Checksum.h"
+#include "runtime/base/Finite.h"
 
 #include <algorithm>
 
@@ -55,6 +56,9 @@ Status WriteStream::beginWrite(uint32_t index) {
     auto chunk = source.subspan(done, std::min(state.chunkBytes, source.size() - done));
     log_.note(write.state, (write.offset + done) / state.chunkBytes, checksum(chunk));
   }
+  uint64_t stored = std::min<uint64_t>(source.size(), state.type.storedBytes() - write.offset);
+  if (!allFinite(state.type.dataType, source.first(stored)))
+    return withLabel(userError("its new values are not all finite"), index);
   return {};
 }
 

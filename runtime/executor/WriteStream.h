@@ -1,5 +1,5 @@
 // The write stream: brings the next version of states from arenas into their files, and commits
-// it. Internal to the executor.
+// it. A version that holds an infinity or NaN is a user error, and none. Internal to the executor.
 #pragma once
 
 #include "runtime/executor/FileStream.h"

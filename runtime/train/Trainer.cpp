@@ -54,7 +54,9 @@ Result<StepReport> Trainer::runStep() {
   report.rate = recipe_.schedule.rateOf(report.step, recipe_.steps);
   setScalar(rateInput, report.rate);
   setScalar(stepInput, static_cast<double>(report.step));
-  SPILLWAY_RETURN_IF_ERROR(session_->executor().runStep());
+  if (Status status = session_->executor().runStep(); !status.ok())
+    return Error{status.error().kind, fmt::format("step {}: {}; the last commit is that of step {}", report.step,
+                                                  status.error().message, committed())};
 
   const std::vector<Binding> &outputs = session_->program().outputs;
   report.loss = scalarOf(outputs[0]);
@@ -71,7 +73,10 @@ Result<StepReport> Trainer::runStep() {
 Status Trainer::commit() {
   if (step_ == committed())
     return {};
-  return session_->executor().commit(step_, encodeRecipe(recipe_));
+  if (Status status = session_->executor().commit(step_, encodeRecipe(recipe_)); !status.ok())
+    return Error{status.error().kind, fmt::format("step {} is not committed: {}; the last commit is that of step {}", step_,
+                                                  status.error().message, committed())};
+  return {};
 }
 
 void Trainer::setScalar(std::string_view name, double value) {

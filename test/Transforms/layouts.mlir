@@ -136,3 +136,32 @@ func.func @panels_of_columns(%x: tensor<4x64xf32>) -> (tensor<4x128xf32>, tensor
   %7 = arith.addi %t, %t : tensor<64x128xi8>
   return %1, %4, %6, %7 : tensor<4x128xf32>, tensor<4x128xf32>, tensor<4x128xf32>, tensor<64x128xi8>
 }
+
+// -----
+
+// A large table of which rows are looked up has panels where it is updated, so that this goes by parts; what is updated
+// with it lies alike. Where it stays as it is, or is small, so do its rows.
+// CHECK: zero.state @table {{.*}} layout(<0>)
+// CHECK: zero.state @moment {{.*}} layout(<0>)
+// CHECK: zero.state @frozen "f" : tensor<256x8xf32> role(<parameter>) source
+// CHECK: zero.state @small "s" : tensor<2x8xf32> role(<parameter>) rewritten source
+zero.state @table "t" : tensor<256x8xf32> role(<parameter>) rewritten source(#zero.splat<1.0 : f32>)
+zero.state @moment "m" : tensor<256x8xf32> role(<moment>) rewritten source(#zero.splat<1.0 : f32>)
+zero.state @frozen "f" : tensor<256x8xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+zero.state @small "s" : tensor<2x8xf32> role(<parameter>) rewritten source(#zero.splat<1.0 : f32>)
+func.func @main(%i: tensor<4xi64>, %g: tensor<256x8xf32>, %h: tensor<2x8xf32>) -> tensor<4x8xf32> {
+  %a = zero.lookup @table[%i] : tensor<4xi64> -> tensor<4x8xf32>
+  %b = zero.lookup @frozen[%i] : tensor<4xi64> -> tensor<4x8xf32>
+  %c = zero.lookup @small[%i] : tensor<4xi64> -> tensor<4x8xf32>
+  %t = zero.use @table : tensor<256x8xf32>
+  %m = zero.use @moment : tensor<256x8xf32>
+  %m1 = arith.addf %m, %g : tensor<256x8xf32>
+  %t1 = arith.subf %t, %m1 : tensor<256x8xf32>
+  zero.update [@table, @moment] (%t1, %m1) : tensor<256x8xf32>, tensor<256x8xf32>
+  %s = zero.use @small : tensor<2x8xf32>
+  %s1 = arith.subf %s, %h : tensor<2x8xf32>
+  zero.update [@small] (%s1) : tensor<2x8xf32>
+  %ab = arith.addf %a, %b : tensor<4x8xf32>
+  %abc = arith.addf %ab, %c : tensor<4x8xf32>
+  return %abc : tensor<4x8xf32>
+}

@@ -22,7 +22,8 @@ def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
   let description = [{
     A state of rank 2 that is the right operand of a matmul is stored in panels along the
     result's columns. One layout a state: where several matmuls disagree, those that compute most
-    decide, at equal work the first; a state of which rows are looked up is stored along its rows. A filter of
+    decide, at equal work the first; a state of which rows are looked up is stored along its rows, also where nothing else
+    reads it but it is updated, so that it is updated by panels. A filter of
     convolutions alone is stored in panels along its first dimension. What is read by another shape, or in parts,
     stays in row-major order. What a product's right operand is unpacked from is stored by the product's columns:
     in runs of rows, or in panels of as many bytes as 16 numbers take. What an optimizer keeps for a weight, and

@@ -1,5 +1,6 @@
 #include "runtime/base/Checksum.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Finite.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
 #include "runtime/memory/Arena.h"
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,24 @@ TEST(Nearest, findsWhatWasMeant) {
   EXPECT_EQ(nearest("xyz", names), "");
   EXPECT_EQ(didYouMean("logit", names), "; did you mean 'logits'?");
   EXPECT_EQ(didYouMean("logit", {}), "");
+}
+
+template <typename T> bool isFinite(DataType type, T bits) {
+  T elements[] = {0, bits, 0};
+  return allFinite(type, std::as_bytes(std::span(elements)));
+}
+
+TEST(Finite, findsInfinitiesAndNaNsOfEachType) {
+  EXPECT_TRUE(isFinite<uint32_t>(DataType::f32, 0x7f7f'ffff));
+  EXPECT_FALSE(isFinite<uint32_t>(DataType::f32, 0xff80'0000));
+  EXPECT_FALSE(isFinite<uint32_t>(DataType::f32, 0x7fc0'0001));
+  EXPECT_TRUE(isFinite<uint64_t>(DataType::f64, 0xffef'ffff'ffff'ffff));
+  EXPECT_FALSE(isFinite<uint64_t>(DataType::f64, 0x7ff0'0000'0000'0001));
+  EXPECT_TRUE(isFinite<uint16_t>(DataType::bf16, 0x7f7f));
+  EXPECT_FALSE(isFinite<uint16_t>(DataType::bf16, 0xff80));
+  EXPECT_TRUE(isFinite<uint16_t>(DataType::f16, 0x7bff));
+  EXPECT_FALSE(isFinite<uint16_t>(DataType::f16, 0x7c01));
+  EXPECT_TRUE(isFinite<uint32_t>(DataType::i32, 0x7f80'0000));
 }
 
 TEST(Checksum, ofPiecesEqualsThatOfTheWhole) {
