@@ -59,7 +59,12 @@ CostAttr spillway::nn::costOf(KernelOp kernel) {
   double flops = 0;
   kernel.walk([&](CostOpInterface op) { flops += op.getFlops(); });
   int64_t bytes = 0, shared = 0;
-  kernel.walk([&](MatmulOp op) { shared += tensorBytes(op.getLhs().getType()); });
+  // Calls for tiles of depth each take a part of the left operand, and go on with all results.
+  kernel.walk([&](MatmulOp op) {
+    auto rhs = dyn_cast<BlockArgument>(op.getRhs());
+    bool isCutInDepth = rhs && kernel.getArgAttr(rhs.getArgNumber(), depthTiledAttrName);
+    shared += isCutInDepth ? 2 * tensorBytes(op.getType()) : tensorBytes(op.getLhs().getType());
+  });
   kernel.walk([&](ConvOp op) { shared += tensorBytes(op.getInput().getType()); });
   for (ArrayRef<Type> types : {kernel.getArgumentTypes(), kernel.getResultTypes()})
     for (Type type : types)

@@ -166,22 +166,46 @@ LogicalResult spillway::compileModel(const CompileOptions &options, MLIRContext 
                                     : writeText(*module, options.output);
 }
 
-LogicalResult spillway::replanBundle(const std::string &path, const std::string &output,
-                                     const PlanOptions &plan, MLIRContext &context) {
-  Location location = NameLoc::get(StringAttr::get(&context, path));
-  Result<Bundle> old = Bundle::open(path);
-  if (!old.ok())
-    return spillway::emitError(location, old.error());
-  std::filesystem::path folder = old->folder();
-  if (Result<Store> store = Store::parse(old->storeIndex(), folder); !store.ok())
+namespace {
+
+/// A bundle, with the program that its plans are made of.
+struct ProgramOfBundle {
+  Bundle bundle;
+  OwningOpRef<ModuleOp> module;
+};
+
+FailureOr<ProgramOfBundle> openProgram(const std::string &path, Location location, MLIRContext &context) {
+  Result<Bundle> bundle = Bundle::open(path);
+  if (!bundle.ok())
+    return spillway::emitError(location, bundle.error());
+  if (Result<Store> store = Store::parse(bundle->storeIndex(), bundle->folder()); !store.ok())
     return spillway::emitError(location, store.error());
-  Result<std::vector<std::byte>> program = old->read(programName);
+  Result<std::vector<std::byte>> program = bundle->read(programName);
   if (!program.ok())
     return spillway::emitError(location, program.error());
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
       StringRef(reinterpret_cast<const char *>(program->data()), program->size()), &context);
   if (!module)
     return emitError(location) << "has no program to plan";
+  return ProgramOfBundle{*std::move(bundle), std::move(module)};
+}
+
+} // namespace
+
+FailureOr<PlannedProgram> spillway::planBundle(const std::string &path, const PlanOptions &plan, MLIRContext &context) {
+  FailureOr<ProgramOfBundle> program = openProgram(path, NameLoc::get(StringAttr::get(&context, path)), context);
+  if (failed(program))
+    return failure();
+  return planProgram(*program->module, plan);
+}
+
+LogicalResult spillway::replanBundle(const std::string &path, const std::string &output,
+                                     const PlanOptions &plan, MLIRContext &context) {
+  Location location = NameLoc::get(StringAttr::get(&context, path));
+  FailureOr<ProgramOfBundle> old = openProgram(path, location, context);
+  if (failed(old))
+    return failure();
+  std::filesystem::path folder = old->bundle.folder();
   FailureOr<BundleWriter> bundle = BundleWriter::create(output, location);
   if (failed(bundle))
     return failure();
@@ -193,9 +217,9 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   if (std::filesystem::exists(folder / commitsName, code) &&
       failed(bundle->shareFile(folder / commitsName)))
     return failure();
-  if (failed(writePlan(*module, plan, *bundle)))
+  if (failed(writePlan(*old->module, plan, *bundle)))
     return failure();
-  Manifest manifest = old->manifest();
+  Manifest manifest = old->bundle.manifest();
   manifest.threads = static_cast<uint32_t>(plan.threads);
   manifest.ranks = static_cast<uint32_t>(plan.ranks);
   return bundle->commit(manifest);

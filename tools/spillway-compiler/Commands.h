@@ -10,6 +10,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }
 
 namespace spillway {
@@ -34,8 +35,8 @@ struct CompileFlags {
   PluginFlags plugins;
 };
 
-/// Options that say what to plan for.
-void addPlanOptions(CLI::App &command, CompileFlags &flags);
+/// Options that say what to plan for; returns the one of the budget.
+CLI::Option *addPlanOptions(CLI::App &command, CompileFlags &flags);
 /// Where to draw the plan that is made.
 void addReportOption(CLI::App &command, CompileFlags &flags);
 /// Options that say what to plan for, and the ones that every subcommand that compiles has.
@@ -52,6 +53,7 @@ Result<CompileOptions> parseCompileFlags(const CompileFlags &flags);
 
 /// Each adds its subcommand, whose result is stored in `status` when it is called.
 void addCompileCommand(CLI::App &app, Status &status);
+void addPlanCommand(CLI::App &app, Status &status);
 void addReplanCommand(CLI::App &app, Status &status);
 void addVerifyCommand(CLI::App &app, Status &status);
 

@@ -39,7 +39,7 @@ Result<PlanOptions::Tiers> parseTiers(const std::string &text) {
 
 } // namespace
 
-void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
+CLI::Option *spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
   CLI::Option *memory = command.add_option(
       "--memory", flags.memory,
       "Memory that a run may use, e.g. 256MiB (default: all weights stay in memory)");
@@ -64,6 +64,7 @@ void spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
           {"auto", ActivationPolicy::automatic}, {"keep", ActivationPolicy::keep}, {"recompute", ActivationPolicy::recompute}}))
       ->option_text("auto|keep|recompute");
   command.add_option("--machine", flags.machine, "Machine to plan for, a JSON file");
+  return memory;
 }
 
 void spillway::addReportOption(CLI::App &command, CompileFlags &flags) {

@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Status status;
   addCompileCommand(app, status);
+  addPlanCommand(app, status);
   addReplanCommand(app, status);
   addVerifyCommand(app, status);
   try {

@@ -49,7 +49,7 @@ int runHere(int argc, char **argv) {
   CLI::App app("Runs ONNX models that do not fit in memory.", "spillway");
   app.set_version_flag("--version", std::string("spillway ") + SPILLWAY_VERSION);
   app.require_subcommand(1);
-  app.footer("Subcommands of the compiler: compile, replan, verify. "
+  app.footer("Subcommands of the compiler: compile, plan, replan, verify. "
              "`spillway SUBCOMMAND --help` describes each.");
   Status status;
   addRunCommand(app, status);
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::string_view first = argc > 1 ? argv[1] : "";
   const std::vector<std::string> here = {"run", "train", "export", "inspect", "calibrate"};
-  const std::vector<std::string> compiler = {"compile", "replan", "verify"};
+  const std::vector<std::string> compiler = {"compile", "plan", "replan", "verify"};
   if (first.empty() || first.starts_with("-") || std::ranges::find(here, first) != here.end())
     return runHere(argc, argv);
   if (std::ranges::find(compiler, first) != compiler.end())

@@ -51,6 +51,9 @@ struct CompileOptions {
 /// Takes a model from one form to another. Every error has been diagnosed.
 mlir::LogicalResult compileModel(const CompileOptions &options, mlir::MLIRContext &context);
 
+/// Plans a bundle's program and writes nothing.
+mlir::FailureOr<PlannedProgram> planBundle(const std::string &path, const PlanOptions &plan, mlir::MLIRContext &context);
+
 /// Plans the bundle at `bundle` anew, into `output` (which may be the same): its kernels and
 /// states stay, shared where the file system can. The result equals what compiling the model
 /// under that plan gives.
