@@ -4,6 +4,7 @@
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Near.h"
 #include "runtime/base/SmallFloat.h"
 #include "runtime/io/TensorProto.h"
 #include "runtime/session/InProcessJob.h"
@@ -153,9 +154,7 @@ Status compare(const Binding &output, std::span<const std::byte> actual, const H
         return userError("output '{}' differs at element {}", output.name, i);
       continue;
     }
-    if (*x == *y || (std::isnan(*x) && std::isnan(*y)))
-      continue;
-    if (!(std::abs(*x - *y) <= tolerance.atol + tolerance.rtol * std::abs(*y)))
+    if (!isNear(*x, *y, tolerance.atol + tolerance.rtol * std::abs(*y)))
       return userError("output '{}' differs at element {}: {}, expected {} within {} + {} of it (see "
                        "--atol and --rtol)",
                        output.name, i, *x, *y, tolerance.atol, tolerance.rtol);

@@ -1,5 +1,6 @@
 #include "runtime/base/Checksum.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Near.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
 #include "runtime/memory/Arena.h"
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,22 @@ namespace {
 uint64_t size(const char *text) {
   Result<uint64_t> parsed = parseSize(text);
   return parsed.ok() ? *parsed : UINT64_MAX;
+}
+
+TEST(Near, infinitiesAndNaNsAreNearThemselvesAlone) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(isNear(1, 1.5, 0.5));
+  EXPECT_FALSE(isNear(1, 1.6, 0.5));
+  for (double special : {infinity, -infinity, nan}) {
+    EXPECT_TRUE(isNear(special, special, 0));
+    for (double limit : {1.0, infinity, nan})
+      for (double other : {0.0, 1e300, -special}) {
+        bool same = std::isnan(special) && std::isnan(other);
+        EXPECT_EQ(isNear(special, other, limit), same) << special << " " << other;
+        EXPECT_EQ(isNear(other, special, limit), same) << other << " " << special;
+      }
+  }
 }
 
 TEST(Size, takesUnitsOfBothKinds) {
