@@ -1,5 +1,6 @@
 #include "runtime/base/Checksum.h"
 #include "runtime/base/File.h"
+#include "runtime/base/MappedFile.h"
 #include "runtime/base/Near.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
@@ -37,6 +38,19 @@ TEST(Near, infinitiesAndNaNsAreNearThemselvesAlone) {
         EXPECT_EQ(isNear(special, other, limit), same) << special << " " << other;
         EXPECT_EQ(isNear(other, special, limit), same) << other << " " << special;
       }
+  }
+}
+
+TEST(MappedFile, isTheUsersToName) {
+  test::TemporaryFolder folder;
+  test::writeBytes(folder.path() / "f", std::vector<std::byte>(3, std::byte(7)));
+  Result<MappedFile> mapped = MappedFile::open(folder.path() / "f");
+  ASSERT_TRUE(mapped.ok());
+  EXPECT_EQ(mapped->bytes().size(), 3u);
+  for (std::filesystem::path path : {folder.path() / "none", folder.path()}) {
+    mapped = MappedFile::open(path);
+    ASSERT_FALSE(mapped.ok());
+    EXPECT_EQ(mapped.error().kind, ErrorKind::user) << path;
   }
 }
 
