@@ -1,5 +1,6 @@
 #include "runtime/executor/Program.h"
 #include "runtime/table/table_generated.h"
+#include "test/Unit/runtime/EmptyCommits.h"
 #include "test/Unit/runtime/Encode.h"
 #include "test/Unit/runtime/FlatBufferDamage.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
@@ -22,7 +23,7 @@ class ProgramTest : public testing::Test {
 protected:
   void SetUp() override {
     writeBytes(folder.path() / "states.bin", std::vector<std::byte>(32768));
-    writeBytes(folder.path() / commitsName, std::vector<std::byte>(commitsFileBytes(2)));
+    writeBytes(folder.path() / commitsName, emptyCommits(2));
     linkedPath = folder.path() / "model.onnx";
     writeBytes(linkedPath, std::vector<std::byte>(1000));
     std::vector<StoreFile> files = {{"states.bin", false, 32768, 0}, {linkedPath, true, 1000, 0}};
