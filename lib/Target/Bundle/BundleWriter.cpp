@@ -175,9 +175,10 @@ LogicalResult BundleWriter::shareFile(const std::filesystem::path &file) {
   if (code) {
     code.clear();
     std::filesystem::copy_file(file, target, code);
+    if (code)
+      return emitMachineError(location_, "copy '" + file.string() + "'", code);
+    return diagnose(location_, syncFile(target));
   }
-  if (code)
-    return emitMachineError(location_, "copy '" + file.string() + "'", code);
   return success();
 }
 
