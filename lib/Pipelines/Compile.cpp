@@ -173,6 +173,19 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   if (!old.ok())
     return spillway::emitError(location, old.error());
   std::filesystem::path folder = old->folder();
+  FailureOr<BundleWriter> bundle = BundleWriter::create(output, location);
+  if (failed(bundle))
+    return failure();
+  // Nobody trains the states while they are copied; where the result takes the place of their
+  // bundle, the writer sees to it.
+  std::error_code code;
+  std::optional<FileLock> lock;
+  if (!std::filesystem::equivalent(folder / commitsName, std::filesystem::path(output) / commitsName, code)) {
+    Result<std::optional<FileLock>> locked = lockStates(folder, FileLock::shared);
+    if (!locked.ok())
+      return spillway::emitError(location, locked.error());
+    lock = std::move(*locked);
+  }
   if (Result<Store> store = Store::parse(old->storeIndex(), folder); !store.ok())
     return spillway::emitError(location, store.error());
   Result<std::vector<std::byte>> program = old->read(programName);
@@ -182,14 +195,10 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
       StringRef(reinterpret_cast<const char *>(program->data()), program->size()), &context);
   if (!module)
     return emitError(location) << "has no program to plan";
-  FailureOr<BundleWriter> bundle = BundleWriter::create(output, location);
-  if (failed(bundle))
-    return failure();
   for (std::string_view name : {kernelsName, programName, storeDataName, storeIndexName})
     if (failed(bundle->shareFile(folder / name)))
       return failure();
   // Both bundles have one set of states, which is trained by one of them at a time.
-  std::error_code code;
   if (std::filesystem::exists(folder / commitsName, code) &&
       failed(bundle->shareFile(folder / commitsName)))
     return failure();
