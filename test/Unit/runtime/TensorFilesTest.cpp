@@ -132,6 +132,25 @@ TEST(Npy, ChecksTheSizeOfTheFile) {
   EXPECT_TRUE(readNpyHeader(folder.path() / "right.npy").ok());
 }
 
+TEST(Npy, AnyByteButZeroIsTrue) {
+  test::TemporaryFolder folder;
+  Bytes file = npy("{'descr': '|b1', 'fortran_order': False, 'shape': (4,)}");
+  for (int element : {0, 1, 2, 255})
+    file.push_back(std::byte(element));
+  std::filesystem::path path = folder.path() / "b.npy";
+  test::writeBytes(path, file);
+  Result<NpyHeader> header = readNpyHeader(path);
+  ASSERT_TRUE(header.ok());
+  Bytes expected = raw<uint8_t>({0, 1, 1, 1}), elements(4);
+  ASSERT_TRUE(readNpyData(path, *header, elements).ok());
+  EXPECT_EQ(elements, expected);
+  Result<NpyFile> opened = NpyFile::open(path);
+  ASSERT_TRUE(opened.ok());
+  elements.assign(4, std::byte(9));
+  ASSERT_TRUE(opened->read(0, elements).ok());
+  EXPECT_EQ(elements, expected);
+}
+
 TEST(Npy, WritesBf16OnlyAsBits) {
   std::vector<int64_t> shape{2};
   EXPECT_FALSE(encodeNpyHeader(DataType::bf16, shape).ok());
