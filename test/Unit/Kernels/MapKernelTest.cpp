@@ -315,6 +315,21 @@ TEST(MapKernel, GatherClampsAndReports) {
   check({0, 10, -11, INT64_MAX, INT64_MIN, 3}, {0, 9, 0, 9, 0, 3}, KernelFault::indexOutOfRange);
 }
 
+TEST(MapKernel, NothingIsAnIndexIntoNothing) {
+  CompiledKernels kernels(
+      mapKernel("(%data: tensor<4x0xf32>, %ids: tensor<19xi64>) -> (tensor<4x19xf32>)", R"(
+      %0 = nn.gather %data[%ids] dim 1 : tensor<4x0xf32>, tensor<19xi64> -> tensor<4x19xf32>
+      nn.yield %0 : tensor<4x19xf32>)"));
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  float none = 0;
+  for (int64_t id : {-1, 0, 1}) {
+    std::vector<int64_t> ids(19, id);
+    int32_t fault = 0;
+    runAllCuts<float>(kernels, "k", {&none, ids.data()}, 4 * 19, &fault);
+    EXPECT_EQ(fault, static_cast<int32_t>(KernelFault::indexOutOfRange)) << id;
+  }
+}
+
 TEST(MapKernel, GatherAlongLanes) {
   CompiledKernels kernels(
       mapKernel("(%data: tensor<4x50xf32>, %ids: tensor<19xi32>) -> tensor<4x19xf32>", R"(
