@@ -211,7 +211,7 @@ public:
     options.model = model;
     options.output = (scratch / "model.spill").string();
     if (mlir::failed(compileModel(options, *context)))
-      return Error{kind, errors};
+      return reported();
     SPILLWAY_ASSIGN_OR_RETURN(Files outputs, readTensors(folder, "output"));
     SessionOptions session;
     session.engine = *io::engineKindFromName(flags.engine);
@@ -224,7 +224,13 @@ public:
 private:
   Status import() {
     module = importOnnx(model, *context, options.import);
-    return module ? Status() : Status(Error{kind, errors});
+    return module ? Status() : Status(reported());
+  }
+
+  /// What the context has reported, which ends with it.
+  Error reported() {
+    context.reset();
+    return {kind, errors};
   }
 
   Status setDims() {
