@@ -25,7 +25,7 @@ struct EncodeOptions {
   /// Of every kernel.
   uint32_t kernelInputs = 0;
   /// Empty: each kernel takes what its launches give.
-  std::vector<TakenArgument> kernelArguments;
+  std::vector<TakenArgument> kernelArguments = {};
   int64_t kernelUnits = int64_t(1) << 40;
   /// So many that threads divide each launch.
   uint64_t kernelFlops = uint64_t(1) << 62;
