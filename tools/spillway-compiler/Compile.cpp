@@ -22,6 +22,7 @@ Status requireUsed(const CLI::App &command, Form from, Form to) {
       {Form::kernels, "--tile"},         {Form::kernels, "--threads"},
       {Form::kernels, "--ranks"},        {Form::kernels, "--machine"},
       {Form::kernels, "--report"},       {Form::kernels, "--cpu-level"},
+      {Form::kernels, "--activations"},
   };
   for (auto [form, name] : acting)
     if (command.count(name) != 0 && (from > form || to <= form))
