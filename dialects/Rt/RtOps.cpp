@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace spillway::rt;
+namespace nn = spillway::nn;
 namespace zero = spillway::zero;
 
 namespace {
@@ -28,6 +29,7 @@ void printTierName(OpAsmPrinter &printer, Operation *, zero::TierAttr tier) {
   printer << zero::stringifyTier(tier.getValue());
 }
 
+/// Null where `value` is no buffer of a program, which its verifier refuses.
 BufferOp bufferOf(Value value) { return value.getDefiningOp<BufferOp>(); }
 
 } // namespace
@@ -68,8 +70,8 @@ LogicalResult verifyList(Operation *list) {
     if (!command)
       return op.emitOpError("C1: is no command, but stands among them");
     for (Value event : command.getAfter())
-      if (event.getParentBlock() != op.getBlock())
-        return op.emitOpError("C2: waits for a command of another list");
+      if (!event.getDefiningOp() || event.getParentBlock() != op.getBlock())
+        return op.emitOpError("C2: waits for what is no command of the same list");
   }
   return success();
 }
@@ -136,6 +138,19 @@ std::optional<Hazard> findHazardOn(ProgramOp program, uint64_t rank) {
                     collectAccesses(program.getStep().getBody().front(), rank), inputs, outputs, kept);
 }
 
+/// C7.
+LogicalResult verifyPlaces(ProgramOp program) {
+  auto result = program.getBody().walk([](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (isa<BufferType>(operand.getType()) && !bufferOf(operand)) {
+        op->emitOpError("C7: takes a buffer that is no rt.buffer");
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return success(!result.wasInterrupted());
+}
+
 /// On every rank.
 bool liesInside(BufferOp buffer, int64_t arenaBytes, int64_t ranks) {
   int64_t offset = buffer.getOffset(), bytes = buffer.getBytes(), stride = buffer.getRankStride();
@@ -189,6 +204,8 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError("C1: needs one prologue, one step and at most one checkpoint");
   if (static_cast<int64_t>(getRanks()) < 1 || static_cast<int64_t>(getThreads()) < 1)
     return emitOpError("C2: ranks and threads must be at least 1");
+  if (failed(verifyPlaces(*this)))
+    return failure();
   bool ranksDiffer = false;
   for (auto buffer : body.getOps<BufferOp>()) {
     auto arena = arenas.find(buffer.getTier());
@@ -206,11 +223,28 @@ LogicalResult ProgramOp::verifyRegions() {
 // Commands
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+template <typename Op>
+LogicalResult requireState(Op op, SymbolTableCollection &symbols, StringRef constraint) {
+  if (symbols.lookupNearestSymbolFrom<zero::StateOp>(op, op.getStateAttr()))
+    return success();
+  return op.emitOpError() << constraint << ": no state " << op.getStateAttr();
+}
+
+} // namespace
+
 Stream ReadOp::getCommandStream() { return Stream::read; }
 void ReadOp::visitAccesses(function_ref<void(Value, bool)> visit) { visit(getTarget(), true); }
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return requireState(*this, symbols, "C1");
+}
 
 Stream WriteOp::getCommandStream() { return Stream::write; }
 void WriteOp::visitAccesses(function_ref<void(Value, bool)> visit) { visit(getSource(), false); }
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return requireState(*this, symbols, "C1");
+}
 
 Stream CopyOp::getCommandStream() { return getStream(); }
 void CopyOp::visitAccesses(function_ref<void(Value, bool)> visit) {
@@ -218,7 +252,8 @@ void CopyOp::visitAccesses(function_ref<void(Value, bool)> visit) {
   visit(getTarget(), true);
 }
 LogicalResult CopyOp::verify() {
-  if (bufferOf(getSource()).getBytes() != bufferOf(getTarget()).getBytes())
+  BufferOp source = bufferOf(getSource()), target = bufferOf(getTarget());
+  if (source && target && source.getBytes() != target.getBytes())
     return emitOpError("C1: the buffers differ in bytes");
   if (getStream() != Stream::compute && getStream() != Stream::copy_up &&
       getStream() != Stream::copy_down)
@@ -246,6 +281,16 @@ LogicalResult LaunchOp::verify() {
     return emitOpError("C3: a scratch comes with its bytes per thread");
   return success();
 }
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<nn::KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("C4: no kernel ") << getKernelAttr();
+  if (getInputs().size() != kernel.getNumArguments() ||
+      getResults().size() != kernel.getNumResults())
+    return emitOpError("C4: ") << getKernelAttr() << " takes " << kernel.getNumArguments()
+                               << " inputs and gives " << kernel.getNumResults() << " results";
+  return success();
+}
 
 Stream LookupOp::getCommandStream() { return getResident() ? Stream::compute : Stream::read; }
 void LookupOp::visitAccesses(function_ref<void(Value, bool)> visit) {
@@ -263,6 +308,9 @@ LogicalResult LookupOp::verify() {
     return emitOpError("C2: indices are i32 or i64, not ") << getIndexType();
   return success();
 }
+LogicalResult LookupOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return requireState(*this, symbols, "C3");
+}
 
 Stream AllGatherOp::getCommandStream() { return Stream::communicate; }
 void AllGatherOp::visitAccesses(function_ref<void(Value, bool)> visit) {
@@ -270,8 +318,9 @@ void AllGatherOp::visitAccesses(function_ref<void(Value, bool)> visit) {
   visit(getTarget(), true);
 }
 LogicalResult AllGatherOp::verify() {
-  auto ranks = (*this)->getParentOfType<ProgramOp>().getRanks();
-  if (bufferOf(getTarget()).getBytes() != ranks * bufferOf(getSource()).getBytes())
-    return emitOpError("C1: the target must have the bytes of ") << ranks << " sources";
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  BufferOp source = bufferOf(getSource()), target = bufferOf(getTarget());
+  if (program && source && target && target.getBytes() != program.getRanks() * source.getBytes())
+    return emitOpError("C1: the target must have the bytes of ") << program.getRanks() << " sources";
   return success();
 }

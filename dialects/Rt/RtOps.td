@@ -24,6 +24,7 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
     - C5: commands that touch the same bytes, one of them writing, are ordered by streams and events.
     - C6: nothing is read before it was written: by an input, the prologue, or the same step. What the
       checkpoint writes stays from step to step, and each step leaves it written.
+    - C7: every buffer that is taken is an `rt.buffer`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$ranks, I64Attr:$threads);
   let regions = (region SizedRegion<1>:$body);
@@ -105,15 +106,23 @@ def Rt_CheckpointOp : Rt_ListOp<"checkpoint"> {
 //===----------------------------------------------------------------------===//
 
 class Rt_CommandOp<string mnemonic, list<Trait> traits = []>
-    : Rt_Op<mnemonic, [DeclareOpInterfaceMethods<Rt_CommandOpInterface, ["getCommandStream", "visitAccesses"]>] # traits> {
+    : Rt_Op<mnemonic, [DeclareOpInterfaceMethods<Rt_CommandOpInterface, ["getCommandStream", "visitAccesses"]>,
+                       ParentOneOf<["PrologueOp", "StepOp", "CheckpointOp"]>] # traits> {
   let results = (outs Rt_Event:$done);
 }
 
-def Rt_ReadOp : Rt_CommandOp<"read"> {
+/// A command that names something of the module, which must be there.
+class Rt_SymbolCommandOp<string mnemonic, list<Trait> traits = []>
+    : Rt_CommandOp<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>] # traits>;
+
+def Rt_ReadOp : Rt_SymbolCommandOp<"read"> {
   let summary = "Reads bytes of a state from NVMe, on the read stream";
   let description = [{
     As many as the buffer has, from `offset` on, counted from the state's first byte. Rank r
     reads from `offset + r * rank_stride` on.
+
+    **Constraints**
+    - C1: `state` is a `zero.state`.
   }];
   let arguments = (ins FlatSymbolRefAttr:$state, I64Attr:$offset, Rt_Buffer:$target,
                        DefaultValuedAttr<I64Attr, "0">:$rank_stride,
@@ -124,11 +133,14 @@ def Rt_ReadOp : Rt_CommandOp<"read"> {
   }];
 }
 
-def Rt_WriteOp : Rt_CommandOp<"write"> {
+def Rt_WriteOp : Rt_SymbolCommandOp<"write"> {
   let summary = "Writes the next version of bytes of a state to NVMe, on the write stream";
   let description = [{
     As many as the buffer has, from `offset` on, counted from the state's first byte. Rank r
     writes from `offset + r * rank_stride` on.
+
+    **Constraints**
+    - C1: `state` is a `zero.state`.
   }];
   let arguments = (ins FlatSymbolRefAttr:$state, I64Attr:$offset, Rt_Buffer:$source,
                        DefaultValuedAttr<I64Attr, "0">:$rank_stride,
@@ -154,7 +166,7 @@ def Rt_CopyOp : Rt_CommandOp<"copy"> {
   let hasVerifier = 1;
 }
 
-def Rt_LaunchOp : Rt_CommandOp<"launch", [AttrSizedOperandSegments]> {
+def Rt_LaunchOp : Rt_SymbolCommandOp<"launch", [AttrSizedOperandSegments]> {
   let summary = "Runs units of a kernel by the thread team, on the compute stream";
   let description = [{
     `origins` has the first unit that each input and result holds, where not all are 0 (see
@@ -164,6 +176,7 @@ def Rt_LaunchOp : Rt_CommandOp<"launch", [AttrSizedOperandSegments]> {
     - C1: units are [begin, end) with 0 <= begin < end.
     - C2: `origins` and `held` are empty or have one entry per input and result.
     - C3: there is a scratch exactly where `scratch_per_thread` is not 0.
+    - C4: `kernel` is an `nn.kernel` with as many inputs and results.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_Buffer>:$inputs,
                        Variadic<Rt_Buffer>:$results, DenseI64ArrayAttr:$units,
@@ -180,7 +193,7 @@ def Rt_LaunchOp : Rt_CommandOp<"launch", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Rt_LookupOp : Rt_CommandOp<"lookup", [AttrSizedOperandSegments]> {
+def Rt_LookupOp : Rt_SymbolCommandOp<"lookup", [AttrSizedOperandSegments]> {
   let summary = "Rows of a state picked by indices";
   let description = [{
     From `resident`, the whole state as stored, on the compute stream; else from NVMe
@@ -189,6 +202,7 @@ def Rt_LookupOp : Rt_CommandOp<"lookup", [AttrSizedOperandSegments]> {
     **Constraints**
     - C1: exactly one of `resident` and `staging` is given.
     - C2: the index type is i32 or i64.
+    - C3: `state` is a `zero.state`.
   }];
   let arguments = (ins FlatSymbolRefAttr:$state, Rt_Buffer:$indices, StrAttr:$index_type,
                        Rt_Buffer:$target, Optional<Rt_Buffer>:$resident,

@@ -41,7 +41,7 @@ llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Operation *>> usersOfSt
 /// What reads the value of a use, as it is or as another shape or part of it, in no order.
 llvm::SmallVector<mlir::Operation *> readersOf(UseOp use);
 
-/// Checks for kernel form that each new value of a state is what a call computes into a use of it, that
+/// Checks for kernel form, before tiling, that each new value of a state is what a call computes into a use of it, that
 /// what a call computes into states updates them, and that nothing takes the old value of a state after that
 /// call. Reports every violation.
 mlir::LogicalResult verifyUpdates(mlir::FunctionOpInterface function);

@@ -109,6 +109,8 @@ private:
     llvm::StringMap<int64_t> paddingRows;
     if (failed(readPadding(function, paddingRows)))
       return failure();
+    if (failed(requireMatches(function, frozen)))
+      return failure();
     auto states = readers(getOperation(), block, [&](StringRef name) {
       return llvm::any_of(frozen, [&](const llvm::Regex &pattern) { return pattern.match(name); });
     });
@@ -130,9 +132,20 @@ private:
       for (Operation *read : reads)
         if (Value part = *cotangent++)
           gradient = accumulate(builder, gradient, ofState(builder, state, read, part, paddingRows));
-      if (gradient)
-        addResult(function, "grad." + state.getName(), gradient);
+      if (gradient && failed(addResult(function, ("grad." + state.getName()).str(), gradient)))
+        return failure();
     }
+    return success();
+  }
+
+  /// That each pattern of what is frozen is the name of a parameter.
+  LogicalResult requireMatches(func::FuncOp function, ArrayRef<llvm::Regex> frozen) {
+    auto states = getOperation().getOps<zero::StateOp>();
+    for (auto [text, pattern] : llvm::zip_equal(freeze, frozen))
+      if (llvm::none_of(states, [&](zero::StateOp state) {
+            return state.getRole() == zero::Role::parameter && pattern.match(state.getName());
+          }))
+        return function.emitError("freeze '") << text << "' matches no parameter";
     return success();
   }
 
@@ -186,7 +199,10 @@ private:
       llvm_unreachable("results of a function can be erased");
   }
 
-  void addResult(func::FuncOp function, const Twine &name, Value value) {
+  LogicalResult addResult(func::FuncOp function, StringRef name, Value value) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (resultName(function, i) == name)
+        return function.emitError("the output '") << name << "' is called as a gradient; give it another name";
     Operation *end = function.getFunctionBody().front().getTerminator();
     end->insertOperands(end->getNumOperands(), value);
     Builder builder(&getContext());
@@ -196,6 +212,7 @@ private:
          builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(type))});
     if (failed(function.insertResult(function.getNumResults(), value.getType(), attributes)))
       llvm_unreachable("a result is appended");
+    return success();
   }
 };
 

@@ -1,6 +1,7 @@
 #include "lib/Import/Bind.h"
 
 #include "runtime/io/Npy.h"
+#include "spillway/Support/Errors.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -54,7 +55,7 @@ LogicalResult checkFits(RankedTensorType input, RankedTensorType found, StringRe
 FailureOr<ImportedTensor> fromNpy(StringRef path, RankedTensorType input, Location location) {
   Result<NpyHeader> header = readNpyHeader(path.str());
   if (!header.ok())
-    return emitError(location) << header.error().message;
+    return spillway::emitError(location, header.error());
   MLIRContext *context = location.getContext();
   auto type = RankedTensorType::get(header->shape,
                                     elementType(static_cast<int32_t>(header->type), context));
@@ -69,7 +70,7 @@ FailureOr<ImportedTensor> fromNpy(StringRef path, RankedTensorType input, Locati
                                                 Encoding::raw)};
   std::vector<std::byte> bytes(header->dataBytes);
   if (Status read = readNpyData(path.str(), *header, bytes); !read.ok())
-    return emitError(location) << read.error().message;
+    return spillway::emitError(location, read.error());
   return ImportedTensor{type, denseFromRaw(type, bytes)};
 }
 

@@ -1,7 +1,8 @@
 #include "lib/Import/Tensors.h"
-#include "lib/Import/ExternalData.h"
 
+#include "runtime/io/ExternalData.h"
 #include "runtime/io/TensorProto.h"
+#include "spillway/Support/Errors.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -242,11 +243,15 @@ FailureOr<ImportedTensor> spillway::onnx::importTensor(const TensorMessage &tens
   uint64_t bytes = rawBytes(*type);
   MLIRContext *context = location.getContext();
   if (tensor.isExternal) {
-    FailureOr<ExternalExtent> extent = resolveExternalData(tensor, file, bytes, location);
-    if (failed(extent))
-      return failure();
-    return ImportedTensor{*type, ExtentAttr::get(context, StringAttr::get(context, extent->path),
-                                                 extent->offset, bytes, Encoding::raw)};
+    ExternalData data;
+    for (auto [key, value] : tensor.externalData)
+      if (Status status = data.add(key, value); !status.ok())
+        return spillway::emitError(location, status.error());
+    Result<ExternalExtent> extent = resolveExternalData(file.path, data, bytes);
+    if (!extent.ok())
+      return spillway::emitError(location, extent.error());
+    auto path = StringAttr::get(context, extent->path.string());
+    return ImportedTensor{*type, ExtentAttr::get(context, path, extent->offset, bytes, Encoding::raw)};
   }
   if (tensor.rawData) {
     if (tensor.rawData->size() != bytes)

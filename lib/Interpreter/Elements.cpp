@@ -59,10 +59,10 @@ TensorValue spillway::storeFloats(RankedTensorType type, ArrayRef<T> values) {
             [](T value) { return static_cast<float>(value); });
   else if (element.isF16())
     convert(values, tensor.getMutable<uint16_t>().data(),
-            [](T value) { return halfFromDouble(static_cast<double>(value)); });
+            [](T value) { return halfFromDouble(value); });
   else
     convert(values, tensor.getMutable<uint16_t>().data(),
-            [](T value) { return bfloat16FromDouble(static_cast<double>(value)); });
+            [](T value) { return bfloat16FromDouble(value); });
   return tensor;
 }
 

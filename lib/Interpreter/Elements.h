@@ -7,7 +7,7 @@ namespace spillway {
 
 /// Elements of a float tensor, exact: `T` is float (not of f64) or double.
 template <typename T> std::vector<T> loadFloats(const TensorValue &tensor);
-/// Rounds once to the element type. `T` is float, double, or long double (to f64 alone).
+/// Rounds once to the element type. `T` is float, double, or long double, which holds all integers.
 template <typename T>
 TensorValue storeFloats(mlir::RankedTensorType type, llvm::ArrayRef<T> values);
 

@@ -64,11 +64,12 @@ LogicalResult writeProgram(ModuleOp module, BundleWriter &bundle) {
   return bundle.writeFile(programName, bytesOf(text));
 }
 
-/// The file that the module was imported from.
-std::string modelName(ModuleOp module) {
-  if (auto name = dyn_cast<NameLoc>(module.getLoc()))
-    return name.getName().str();
-  return "unknown";
+/// On a module, the path of the file that it was imported from, absolute.
+constexpr StringLiteral modelAttrName = "spillway.model";
+
+std::string modelPath(ModuleOp module) {
+  auto path = module->getAttrOfType<StringAttr>(modelAttrName);
+  return path ? path.str() : "unknown";
 }
 
 /// Plans the module in place and writes what depends on the plan.
@@ -79,7 +80,7 @@ LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWrite
     return failure();
   if (options.report.empty())
     return success();
-  std::string page = plan::drawReport(modelName(module), planned->table, planned->simulation,
+  std::string page = plan::drawReport(modelPath(module), planned->table, planned->simulation,
                                       planned->summary);
   Status status = requireOutsideBundles(options.report);
   if (status.ok())
@@ -90,9 +91,13 @@ LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWrite
 }
 
 OwningOpRef<ModuleOp> readForm(const CompileOptions &options, MLIRContext &context) {
-  if (options.from == Form::model)
-    return importOnnx(options.model, context, options.import);
-  return parseSourceFile<ModuleOp>(options.model, &context);
+  if (options.from != Form::model)
+    return parseSourceFile<ModuleOp>(options.model, &context);
+  OwningOpRef<ModuleOp> module = importOnnx(options.model, context, options.import);
+  std::error_code code;
+  if (std::filesystem::path path = std::filesystem::absolute(options.model, code); module && !code)
+    (*module)->setAttr(modelAttrName, StringAttr::get(&context, path.lexically_normal().string()));
+  return module;
 }
 
 /// To the form that follows `form`.
@@ -133,7 +138,7 @@ LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
       failed(dump(module, "rt", options.dumpFolder)) || failed(bundle->writeStates(module)))
     return failure();
   return bundle->commit({.producer = "spillway",
-                         .model = modelName(module),
+                         .model = modelPath(module),
                          .features = options.target.features(),
                          .threads = static_cast<uint32_t>(options.plan.threads),
                          .ranks = static_cast<uint32_t>(options.plan.ranks)});
@@ -178,8 +183,6 @@ FailureOr<ProgramOfBundle> openProgram(const std::string &path, Location locatio
   Result<Bundle> bundle = Bundle::open(path);
   if (!bundle.ok())
     return spillway::emitError(location, bundle.error());
-  if (Result<Store> store = Store::parse(bundle->storeIndex(), bundle->folder()); !store.ok())
-    return spillway::emitError(location, store.error());
   Result<std::vector<std::byte>> program = bundle->read(programName);
   if (!program.ok())
     return spillway::emitError(location, program.error());
@@ -209,11 +212,22 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   FailureOr<BundleWriter> bundle = BundleWriter::create(output, location);
   if (failed(bundle))
     return failure();
+  // Nobody trains the states while they are copied; where the result takes the place of their
+  // bundle, the writer sees to it.
+  std::error_code code;
+  std::optional<FileLock> lock;
+  if (!std::filesystem::equivalent(folder / commitsName, std::filesystem::path(output) / commitsName, code)) {
+    Result<std::optional<FileLock>> locked = lockStates(folder, FileLock::shared);
+    if (!locked.ok())
+      return spillway::emitError(location, locked.error());
+    lock = std::move(*locked);
+  }
+  if (Result<Store> store = Store::parse(old->bundle.storeIndex(), folder); !store.ok())
+    return spillway::emitError(location, store.error());
   for (std::string_view name : {kernelsName, programName, storeDataName, storeIndexName})
     if (failed(bundle->shareFile(folder / name)))
       return failure();
   // Both bundles have one set of states, which is trained by one of them at a time.
-  std::error_code code;
   if (std::filesystem::exists(folder / commitsName, code) &&
       failed(bundle->shareFile(folder / commitsName)))
     return failure();

@@ -1,5 +1,7 @@
 #include "spillway/Plan/Machine.h"
 
+#include "runtime/table/table_generated.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -10,8 +12,9 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> streamNames = {"compute", "read",      "write",
-                                                         "copy_up", "copy_down", "communicate"};
+std::string_view streamName(size_t stream) {
+  return table::EnumNameStream(static_cast<table::Stream>(stream));
+}
 
 /// Takes numbers out of an object and refuses what it does not know.
 class Reader {
@@ -45,13 +48,15 @@ private:
 };
 
 Status parseChannels(const Json &json, std::array<Channel, 6> &channels) {
-  std::vector<std::string_view> known(streamNames.begin() + 1, streamNames.end());
+  std::vector<std::string_view> known;
+  for (size_t i = 1; i < channels.size(); ++i)
+    known.push_back(streamName(i));
   SPILLWAY_RETURN_IF_ERROR(Reader(json, "channels").checkKeys(known));
-  for (size_t i = 1; i < streamNames.size(); ++i) {
-    auto it = json.find(streamNames[i]);
+  for (size_t i = 1; i < channels.size(); ++i) {
+    auto it = json.find(streamName(i));
     if (it == json.end())
       continue;
-    Reader reader(*it, fmt::format("channel {}", streamNames[i]));
+    Reader reader(*it, fmt::format("channel {}", streamName(i)));
     SPILLWAY_RETURN_IF_ERROR(reader.checkKeys({"bytes_per_second", "latency_seconds", "transfer_seconds"}));
     SPILLWAY_RETURN_IF_ERROR(reader.read("bytes_per_second", channels[i].bytesPerSecond));
     SPILLWAY_RETURN_IF_ERROR(reader.read("latency_seconds", channels[i].latencySeconds, true));
@@ -99,8 +104,8 @@ std::string Machine::print() const {
     json["flops_per_thread"][std::string(name(type))] = flops;
   json["memory_bytes_per_second"] = memoryBytesPerSecond;
   json["launch_seconds"] = launchSeconds;
-  for (size_t i = 1; i < streamNames.size(); ++i)
-    json["channels"][std::string(streamNames[i])] = {
+  for (size_t i = 1; i < channels.size(); ++i)
+    json["channels"][std::string(streamName(i))] = {
         {"bytes_per_second", channels[i].bytesPerSecond},
         {"latency_seconds", channels[i].latencySeconds},
         {"transfer_seconds", channels[i].transferSeconds}};

@@ -18,8 +18,12 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> streamNames = {"compute", "read",      "write",
-                                                         "copy up", "copy down", "communicate"};
+std::string nameOf(size_t stream) {
+  std::string name = table::EnumNameStream(static_cast<table::Stream>(stream));
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
 /// Units of a plot, which is stretched to the width of the page.
 constexpr double plotWidth = 4000, rowHeight = 24, mapHeight = 340;
 
@@ -59,11 +63,11 @@ public:
   std::string drawStreams() const {
     std::string labels, rows;
     double y = 0;
-    for (size_t stream = 0; stream < streamNames.size(); ++stream) {
+    for (size_t stream = 0; stream < simulation_.busySeconds.size(); ++stream) {
       double busy = simulation_.busySeconds[stream];
       if (busy == 0)
         continue;
-      labels += fmt::format("<span>{}, {:.0f} %</span>", streamNames[stream],
+      labels += fmt::format("<span>{}, {:.0f} %</span>", nameOf(stream),
                             100 * busy / std::max(simulation_.stepSeconds, 1e-9));
       rows += drawStream(stream, y + 2);
       y += rowHeight;
@@ -176,7 +180,7 @@ std::string listStalls(const table::Program &program, const Simulation &simulati
     const table::Command &cause = *program.step()->Get(last);
     Stall &stall = stalls[{labelOf(command),
                            fmt::format("{} ({})", labelOf(cause),
-                                       streamNames[static_cast<size_t>(cause.stream())])}];
+                                       nameOf(static_cast<size_t>(cause.stream())))}];
     stall.seconds += seconds;
     ++stall.count;
     total += seconds;
@@ -211,15 +215,15 @@ std::string drawCards(const table::Program &program, const Simulation &simulatio
                    : 0;
   std::string cards = card(formatSeconds(simulation.stepSeconds), "predicted step");
   cards += card(formatSeconds(simulation.boundSeconds),
-                fmt::format("bound, set by {}", streamNames[simulation.limitingStream]));
+                fmt::format("bound, set by {}", nameOf(simulation.limitingStream)));
   cards += card(fmt::format("{:.1f} %", gap), "over the bound");
   for (const table::Arena *arena : *program.arenas())
     cards += card(formatSize(arena->bytes()),
                   fmt::format("of {} memory", table::EnumNameTier(arena->tier())));
-  for (size_t stream = 1; stream < streamNames.size(); ++stream)
+  for (size_t stream = 1; stream < simulation.movedBytes.size(); ++stream)
     if (simulation.movedBytes[stream])
       cards += card(formatSize(simulation.movedBytes[stream]),
-                    fmt::format("{} each step", streamNames[stream]));
+                    fmt::format("{} each step", nameOf(stream)));
   if (summary.contains("minimum_bytes"))
     cards += card(formatSize(summary.value("minimum_bytes", uint64_t{0})),
                   fmt::format("smallest memory that works; {} alone takes {}",
@@ -257,14 +261,14 @@ constexpr std::string_view legend =
 
 } // namespace
 
-std::string spillway::plan::drawReport(std::string_view title, std::span<const uint8_t> table,
+std::string spillway::plan::drawReport(std::string_view model, std::span<const uint8_t> table,
                                        const Simulation &simulation, std::string_view summary) {
   Json json = Json::parse(summary, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
     json = Json::object();
   const table::Program &program = *table::GetProgram(table.data());
   Charts charts(program, simulation);
-  std::string name = escapeMarkup(title), page;
+  std::string name = escapeMarkup(model.substr(model.rfind('/') + 1)), page;
   page += fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                       "<title>Plan of {0}</title>\n<style>{1}</style></head>\n<body>\n"
                       "<h1>Plan of {0}</h1>\n",

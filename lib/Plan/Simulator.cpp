@@ -206,6 +206,17 @@ private:
     uint64_t bytes;
   };
 
+  /// The share of a product's depth that a launch goes through: that of the panels which it holds.
+  static double depthOf(const table::Launch &launch, const table::Kernel &kernel) {
+    for (uint32_t i = 0; i < kernel.arguments()->size(); ++i) {
+      const table::KernelArgument &whole = *kernel.arguments()->Get(i);
+      int64_t held = launch.arguments()->Get(i)->units();
+      if (held > 0 && whole.unit_bytes() && !whole.is_tiled())
+        return static_cast<double>(held) * static_cast<double>(whole.unit_bytes()) / static_cast<double>(whole.bytes());
+    }
+    return 1;
+  }
+
   /// For how long a command keeps its stream busy, without a channel's latency.
   Work workOf(const table::Command &command) const {
     auto move = [&](uint64_t bytes) {
@@ -233,7 +244,7 @@ private:
                       static_cast<double>(kernel.bytes()),
                       static_cast<double>(kernel.shared_bytes())};
       double fraction = static_cast<double>(launch.end() - launch.begin()) /
-                        static_cast<double>(kernel.units());
+                        static_cast<double>(kernel.units()) * depthOf(launch, kernel);
       return {launchSeconds(machine_, cost, fraction, program_.threads()), 0};
     }
     case table::Operation::Lookup: {

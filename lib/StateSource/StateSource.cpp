@@ -19,6 +19,11 @@ InFlightDiagnostic emitStateError(zero::StateOp state) {
   return emitError(state.getLoc()) << "state '" << state.getName() << "': ";
 }
 
+/// Booleans are 0 or 1 in a state, whatever a file has for true.
+bool holdsBools(zero::StateOp state) {
+  return state.getTensorType().getElementType().isInteger(1);
+}
+
 /// Open for reading, closed with the object.
 class InputFile {
 public:
@@ -68,7 +73,12 @@ public:
   RawFileSource(zero::StateOp state, zero::FileAttr source, InputFile file)
       : state(state), start(source.getOffset()), file(std::move(file)) {}
   LogicalResult read(uint64_t offset, MutableArrayRef<char> bytes) override {
-    return file.read(state, start + offset, bytes);
+    if (failed(file.read(state, start + offset, bytes)))
+      return failure();
+    if (holdsBools(state))
+      for (char &byte : bytes)
+        byte = byte != 0;
+    return success();
   }
 
 private:
@@ -136,7 +146,8 @@ public:
   VarintSource(zero::StateOp state, zero::FileAttr source, InputFile file)
       : state(state), start(source.getOffset()), encodedBytes(source.getBytes()),
         width(nn::elementBytes(state.getTensorType().getElementType())),
-        totalBytes(nn::tensorBytes(state.getTensorType())), file(std::move(file)) {}
+        totalBytes(nn::tensorBytes(state.getTensorType())), isBool(holdsBools(state)),
+        file(std::move(file)) {}
 
   LogicalResult read(uint64_t offset, MutableArrayRef<char> bytes) override {
     if (offset < position) {
@@ -167,7 +178,7 @@ private:
       return emitStateError(state) << "its varints are damaged or too few: element "
                                    << position / width << " of " << totalBytes / width
                                    << " cannot be read";
-    value = *next;
+    value = isBool ? *next != 0 : *next;
     rest = cursor.rest();
     return success();
   }
@@ -187,6 +198,7 @@ private:
   uint64_t start, encodedBytes;
   int64_t width;
   uint64_t totalBytes;
+  bool isBool;
   InputFile file;
   /// The next byte of the state, and the value of the element that it lies in.
   uint64_t position = 0, value = 0;

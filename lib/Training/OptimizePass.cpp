@@ -1,8 +1,11 @@
 #include "spillway/Training/Optimizer.h"
 #include "spillway/Training/Passes.h"
 
+#include "runtime/train/StepNames.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 #include "spillway/Support/ElementType.h"
+
+#include "llvm/ADT/StringSet.h"
 
 namespace spillway {
 #define GEN_PASS_DEF_NNOPTIMIZEPASS
@@ -61,12 +64,37 @@ private:
                                     << "; states that train are of f32";
       trained.push_back({state, static_cast<unsigned>(i), value});
     }
+    if (trained.empty())
+      return function.emitError("the loss depends on no parameter that trains");
     return trained;
+  }
+
+  /// That what a training step adds is called as nothing of the model.
+  LogicalResult requireFreeNames(const Optimizer &rule, ArrayRef<Trained> trained) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, valueNameAttrName);
+          name && (name == rateInput || name == stepInput))
+        return function.emitError("the input '")
+               << name.getValue() << "' is called as one that a training step adds; give it another name";
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto name = function.getResultAttrOfType<StringAttr>(i, valueNameAttrName);
+          name && name == gradientNormOutput)
+        return function.emitError("the output '")
+               << name.getValue() << "' is called as one that a training step adds; give it another name";
+    llvm::StringSet<> names;
+    for (auto state : getOperation().getOps<zero::StateOp>())
+      names.insert(state.getName());
+    for (Trained one : trained)
+      for (StringRef kept : rule.states())
+        if (std::string name = (one.state.getName() + "." + kept).str(); names.contains(name))
+          return one.state.emitError("what the optimizer keeps for '")
+                 << one.state.getName() << "' would be called '" << name << "', as a tensor of the model is";
+    return success();
   }
 
   LogicalResult update(const Optimizer &rule) {
     FailureOr<std::vector<Trained>> trained = findTrained();
-    if (failed(trained))
+    if (failed(trained) || failed(requireFreeNames(rule, *trained)))
       return failure();
     OpBuilder builder(function.getBody().front().getTerminator());
     Value norm = clip > 0 || gradNorm ? globalNorm(builder, *trained) : Value();
@@ -163,7 +191,7 @@ private:
     if (!norm)
       return success();
     end->insertOperands(end->getNumOperands(), norm);
-    return function.insertResult(function.getNumResults(), norm.getType(), named("grad_norm", DataType::f32));
+    return function.insertResult(function.getNumResults(), norm.getType(), named(gradientNormOutput, DataType::f32));
   }
 
   func::FuncOp function;

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "dialects/NN/NN.h"
+#include "runtime/train/StepNames.h"
 #include "spillway/Interpreter/Interpreter.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
@@ -136,9 +137,12 @@ LogicalResult Optimizer::read(Location location, ArrayRef<std::string> settings)
              << i << " must be " << (state ? "f32" : "f64") << ", not " << type;
     if (state)
       states_.push_back(state.str());
-    else if (StringAttr input = name(stepAttr))
+    else if (StringAttr input = name(stepAttr)) {
+      if (input != rateInput && input != stepInput)
+        return function_.emitError("argument ") << i << ": " << stepAttr << " is '" << rateInput << "' or '"
+                                                << stepInput << "', not '" << input.getValue() << "'";
       stepInputs_.push_back(input.str());
-    else if (StringAttr option = name(optionAttr); option && initial)
+    } else if (StringAttr option = name(optionAttr); option && initial)
       options_[option.getValue()] = initial.getValueAsDouble();
     else
       return function_.emitError("argument ")

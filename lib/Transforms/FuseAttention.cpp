@@ -296,6 +296,11 @@ struct FuseAttentionPattern : public OpRewritePattern<nn::MatmulOp> {
     }
     if (query.transposed || value.scale != 1)
       return failure();
+    double scale = scores->scale * query.scale * key.scale;
+    auto narrow = [](double number) { return static_cast<float>(number); };
+    bool isF64 = output.getType().getElementType().isF64();
+    if (isF64 && (narrow(scale) != scale || narrow(scores->softcap) != scores->softcap))
+      return rewriter.notifyMatchFailure(output, "the operation's numbers are f32");
 
     Value queries = buildOperand(query, false, rewriter);
     Value keys = buildOperand(key, !key.transposed, rewriter);
@@ -304,11 +309,10 @@ struct FuseAttentionPattern : public OpRewritePattern<nn::MatmulOp> {
     auto resultType = RankedTensorType::get(
         {shapeOf(queries)[0], shapeOf(queries)[1], shapeOf(queries)[2], shapeOf(values)[3]},
         output.getType().getElementType());
-    double scale = scores->scale * query.scale * key.scale;
     auto attention = nn::AttentionOp::create(
         rewriter, output.getLoc(), resultType, queries, keys, values, mask,
-        rewriter.getF32FloatAttr(static_cast<float>(scale)),
-        rewriter.getF32FloatAttr(static_cast<float>(scores->softcap)), IntegerAttr(),
+        rewriter.getF32FloatAttr(narrow(scale)),
+        rewriter.getF32FloatAttr(narrow(scores->softcap)), IntegerAttr(),
         nn::MaskedRowAttr::get(getContext(), guarded ? nn::MaskedRow::zero : nn::MaskedRow::nan));
     rewriter.replaceOpWithNewOp<nn::ReshapeOp>(output, output.getType(), attention);
     return success();

@@ -98,13 +98,26 @@ Status writeFileAtomically(const std::filesystem::path &link, std::span<const st
     status = systemError(errno, fmt::format("cannot write '{}'", temporary));
   if (file.close() != 0 && status.ok())
     status = systemError(errno, fmt::format("cannot write '{}'", temporary));
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
-    status = systemError(errno, fmt::format("cannot rename '{}'", temporary));
-  if (!status.ok()) {
+  if (status.ok())
+    status = renameDurably(temporary, path);
+  if (!status.ok())
     ::unlink(temporary.c_str());
-    return status;
-  }
-  return syncParent(path);
+  return status;
+}
+
+Status syncFile(const std::filesystem::path &path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0)
+    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+  if (fsync(file.number()) != 0)
+    return systemError(errno, fmt::format("cannot sync '{}'", path.string()));
+  return {};
+}
+
+Status renameDurably(const std::filesystem::path &from, const std::filesystem::path &to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    return systemError(errno, fmt::format("cannot rename '{}' to '{}'", from.string(), to.string()));
+  return syncParent(to);
 }
 
 Status replaceFolder(const std::filesystem::path &from, const std::filesystem::path &to) {

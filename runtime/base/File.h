@@ -22,6 +22,13 @@ Result<std::filesystem::path> replaceableFile(const std::filesystem::path &path)
 /// crash there is the old file or the new one.
 Status writeFileAtomically(const std::filesystem::path &path, std::span<const std::byte> bytes);
 
+/// Makes what was written to a file durable.
+Status syncFile(const std::filesystem::path &path);
+
+/// Gives a file its name, in place of another one in the same folder: after a crash there is the
+/// old file or the new one. What was written to it is durable.
+Status renameDurably(const std::filesystem::path &from, const std::filesystem::path &to);
+
 /// Puts the folder `from` in the place of `to`, whose content, if any, is removed: after a crash
 /// there is, at `to`, the old folder or the new one, whole (where the file system cannot exchange
 /// two names, perhaps neither). Both have the same parent.

@@ -10,18 +10,24 @@
 namespace spillway {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path &path) {
-  SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(path));
+  auto asUserError = [](Error error) {
+    error.kind = ErrorKind::user;
+    return error;
+  };
+  Result<FileFacts> found = fileFacts(path);
+  if (!found.ok())
+    return asUserError(std::move(found).error());
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+    return asUserError(systemError(errno, fmt::format("cannot open '{}'", path.string())));
   void *address = nullptr;
-  if (facts.bytes != 0)
-    address = ::mmap(nullptr, facts.bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (found->bytes != 0)
+    address = ::mmap(nullptr, found->bytes, PROT_READ, MAP_PRIVATE, file, 0);
   int code = errno;
   ::close(file);
   if (address == MAP_FAILED)
     return systemError(code, fmt::format("cannot read '{}'", path.string()));
-  return MappedFile({static_cast<const std::byte *>(address), facts.bytes});
+  return MappedFile({static_cast<const std::byte *>(address), found->bytes});
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

@@ -12,7 +12,7 @@ namespace spillway {
 /// The bytes of a file, read by the system as they are touched. They must not be cut off meanwhile.
 class MappedFile {
 public:
-  /// User errors where there is no such regular file, or it cannot be read.
+  /// User errors where there is no such regular file, or it cannot be opened.
   static Result<MappedFile> open(const std::filesystem::path &path);
   MappedFile(MappedFile &&other) noexcept;
   MappedFile &operator=(MappedFile &&other) noexcept;

@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 using namespace spillway;
-using namespace spillway;
 
 Result<OutputFile> OutputFile::create(const std::filesystem::path &path) {
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    return systemError(errno, path.string());
+    return systemError(errno, fmt::format("cannot create '{}'", path.string()));
   return OutputFile(descriptor, path);
 }
 
@@ -29,7 +28,7 @@ Status OutputFile::append(std::string_view bytes) {
     if (written < 0 && errno == EINTR)
       continue;
     if (written < 0)
-      return systemError(errno, path_.string());
+      return systemError(errno, fmt::format("cannot write '{}'", path_.string()));
     bytes.remove_prefix(written);
     offset_ += written;
   }
@@ -38,21 +37,21 @@ Status OutputFile::append(std::string_view bytes) {
 
 Status OutputFile::skipTo(uint64_t offset) {
   if (offset < offset_)
-    return bugError("{}: cannot go back from {} to {}", path_.string(), offset_, offset);
+    return bugError("'{}': cannot go back from {} to {}", path_.string(), offset_, offset);
   offset_ = offset;
   if (::ftruncate(descriptor_, static_cast<off_t>(offset)) != 0)
-    return systemError(errno, path_.string());
+    return systemError(errno, fmt::format("cannot write '{}'", path_.string()));
   return {};
 }
 
 Status OutputFile::closeDurably() {
   if (::fdatasync(descriptor_) != 0)
-    return systemError(errno, path_.string());
+    return systemError(errno, fmt::format("cannot write '{}'", path_.string()));
   return close();
 }
 
 Status OutputFile::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0)
-    return systemError(errno, path_.string());
+    return systemError(errno, fmt::format("cannot write '{}'", path_.string()));
   return {};
 }

@@ -21,19 +21,19 @@ struct Format {
 
 constexpr Format half{5, 10}, bfloat16{8, 7};
 
-uint16_t encode(double value, Format format) {
+uint16_t encode(long double value, Format format) {
   uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   uint16_t quietNan = static_cast<uint16_t>(format.infinity() | 1 << (format.mantissaBits - 1));
   if (std::isnan(value))
     return sign | quietNan;
   if (std::isinf(value))
     return sign | format.infinity();
-  double magnitude = std::fabs(value);
+  long double magnitude = std::fabs(value);
   if (magnitude == 0)
     return sign;
   // The value in units of its last place; subnormals share the smallest normal's.
   int exponent = std::max(std::ilogb(magnitude), 1 - format.bias());
-  double steps = std::nearbyint(std::ldexp(magnitude, format.mantissaBits - exponent));
+  long double steps = std::nearbyint(std::ldexp(magnitude, format.mantissaBits - exponent));
   // A carry out of the mantissa, or out of the subnormals, is a carry into the
   // exponent field; out of the largest exponent it gives infinity.
   int field = exponent + format.bias() - 1;
@@ -61,7 +61,7 @@ float bfloat16ToFloat(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-uint16_t halfFromDouble(double value) { return encode(value, half); }
-uint16_t bfloat16FromDouble(double value) { return encode(value, bfloat16); }
+uint16_t halfFromDouble(long double value) { return encode(value, half); }
+uint16_t bfloat16FromDouble(long double value) { return encode(value, bfloat16); }
 
 } // namespace spillway

@@ -10,7 +10,7 @@ float halfToFloat(uint16_t bits);
 float bfloat16ToFloat(uint16_t bits);
 
 /// Rounded once, to nearest even; overflow gives infinity, a NaN stays a (quiet) NaN.
-uint16_t halfFromDouble(double value);
-uint16_t bfloat16FromDouble(double value);
+uint16_t halfFromDouble(long double value);
+uint16_t bfloat16FromDouble(long double value);
 
 } // namespace spillway

@@ -28,6 +28,7 @@ Status writeManifest(const std::filesystem::path &folder, const Manifest &manife
   Json files = Json::object();
   auto record = [&](std::string_view name) -> Status {
     SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, readFile(folder / name, maxFileBytes));
+    SPILLWAY_RETURN_IF_ERROR(syncFile(folder / name));
     files[std::string(name)] = {{"bytes", bytes.size()}, {"xxh3", printChecksum(bytes)}};
     return {};
   };

@@ -14,7 +14,7 @@
 namespace spillway {
 
 /// The version of the folder's format; another one is refused.
-inline constexpr uint32_t bundleVersion = 3;
+inline constexpr uint32_t bundleVersion = 4;
 
 inline constexpr std::string_view manifestName = "manifest.json";
 inline constexpr std::string_view kernelsName = "kernels.so";
@@ -35,7 +35,7 @@ struct Manifest {
   uint32_t ranks = 1;
 };
 
-/// Writes the manifest for the files that lie in `folder`, atomically and as the
+/// Makes the files that lie in `folder` durable and writes their manifest, atomically and as the
 /// last file of a bundle: a folder without one is no bundle.
 Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest);
 

@@ -38,7 +38,7 @@ struct ExecutorResources {
 
 /// Owns the arenas and a thread for each stream that the program uses; compute
 /// runs on the caller. Used by one thread at a time. Neither allocates nor takes a
-/// lock while a list runs without error.
+/// lock while a list runs without error; an engine may.
 class Executor {
 public:
   /// Allocates the arenas, opens the files of the states, starts the threads.

@@ -53,7 +53,11 @@ bool isWellFormed(std::span<const std::byte> bytes) {
   auto hasAlignedShape = [](const table::Binding *binding) {
     return hasAlignedElements(binding->shape());
   };
-  return std::ranges::all_of(*root->inputs(), hasAlignedShape) &&
+  auto hasAlignedArguments = [](const table::Kernel *kernel) {
+    return hasAlignedElements(kernel->arguments());
+  };
+  return std::ranges::all_of(*root->kernels(), hasAlignedArguments) &&
+         std::ranges::all_of(*root->inputs(), hasAlignedShape) &&
          std::ranges::all_of(*root->outputs(), hasAlignedShape) &&
          std::ranges::all_of(*root->prologue(), isAligned) &&
          std::ranges::all_of(*root->step(), isAligned) &&
@@ -114,8 +118,17 @@ private:
         return machineError("the table has an arena of {} bytes", arena->bytes());
       program_.arenaBytes[tier] = arena->bytes();
     }
-    for (const table::Kernel *kernel : *root_.kernels())
-      program_.kernels.push_back(kernel->symbol()->str());
+    for (const table::Kernel *kernel : *root_.kernels()) {
+      std::string symbol = kernel->symbol()->str();
+      if (kernel->inputs() > kernel->arguments()->size())
+        return machineError("the kernel '{}' has {} inputs among {} arguments", symbol,
+                            kernel->inputs(), kernel->arguments()->size());
+      for (const table::KernelArgument *argument : *kernel->arguments())
+        if (argument->bytes() > maxArenaBytes || argument->unit_bytes() > maxArenaBytes)
+          return machineError("the kernel '{}' takes {} bytes, {} for a unit", symbol,
+                              argument->bytes(), argument->unit_bytes());
+      program_.kernels.push_back(std::move(symbol));
+    }
     return {};
   }
 
@@ -342,6 +355,30 @@ private:
     return {};
   }
 
+  /// That a slice has all bytes that a kernel may touch of an argument.
+  static Status requireArgument(const table::KernelArgument &taken, const LaunchOperation &launch,
+                                const LaunchOperation::Argument &given, std::string_view what) {
+    bool isTile = taken.unit_bytes() != 0 && (taken.is_tiled() || given.units != 0);
+    if (!isTile && (given.origin != 0 || given.units != 0))
+      return machineError("{} is a tile; its kernel takes the whole", what);
+    uint64_t needed = taken.bytes();
+    if (isTile) {
+      int64_t end = given.units != 0 ? given.origin + given.units : launch.end;
+      if (given.units == 0 && given.origin > launch.begin)
+        return machineError("{} starts at unit {}, after the units {} to {}", what, given.origin,
+                            launch.begin, launch.end);
+      uint64_t units = (taken.bytes() + taken.unit_bytes() - 1) / taken.unit_bytes();
+      auto bytesUpTo = [&](int64_t unit) {
+        return static_cast<uint64_t>(unit) >= units ? taken.bytes()
+                                                    : static_cast<uint64_t>(unit) * taken.unit_bytes();
+      };
+      needed = bytesUpTo(end) - bytesUpTo(given.origin);
+    }
+    if (given.slice.bytes < needed)
+      return machineError("{} has {} bytes; its kernel takes {}", what, given.slice.bytes, needed);
+    return {};
+  }
+
   Status parseLaunch(const table::Launch &encoded, Command &command) const {
     SPILLWAY_RETURN_IF_ERROR(requireStream(command, {StreamKind::compute}));
     LaunchOperation launch;
@@ -358,8 +395,10 @@ private:
       return machineError("it computes the units {} to {} of {}", launch.begin, launch.end,
                           kernel.units());
     launch.isDivided = isWorthDividing(kernel, launch.begin, launch.end);
-    if ((encoded.arguments() ? encoded.arguments()->size() : 0) < kernel.inputs())
-      return machineError("it has too few arguments for {} inputs", kernel.inputs());
+    size_t count = encoded.arguments() ? encoded.arguments()->size() : 0;
+    if (count != kernel.arguments()->size())
+      return machineError("it has {} arguments; its kernel takes {}", count,
+                          kernel.arguments()->size());
     if (encoded.arguments()) {
       launch.arguments.reserve(encoded.arguments()->size());
       for (const table::Argument *entry : *encoded.arguments()) {
@@ -372,6 +411,8 @@ private:
           return machineError("{} starts at unit {}", what, argument.origin);
         if (argument.units < 0 || argument.units > maxUnits)
           return machineError("{} has {} units", what, argument.units);
+        const table::KernelArgument &taken = *kernel.arguments()->Get(launch.arguments.size());
+        SPILLWAY_RETURN_IF_ERROR(requireArgument(taken, launch, argument, what));
         launch.arguments.push_back(argument);
       }
     }

@@ -20,7 +20,7 @@ namespace spillway {
 inline constexpr uint32_t maxThreads = 1024;
 
 /// The version of the table's format that this runtime reads and writes.
-inline constexpr uint32_t tableVersion = 3;
+inline constexpr uint32_t tableVersion = 4;
 
 /// Memories of a process; NVMe is reached through states. See table.fbs.
 enum class Tier : uint8_t { device = 0, host = 1 };
@@ -138,8 +138,8 @@ uint64_t plannedWriteBytes(std::span<const Command> commands);
 
 struct Program {
   /// Checks everything that running relies on: the encoding, the version, that
-  /// every slice lies in its arena and has the size that its use needs, that
-  /// states and kernels exist, that commands wait for earlier ones only, and that versions
+  /// every slice lies in its arena and has the size that its use needs, that launches give kernels all
+  /// arguments, that states and kernels exist, that commands wait for earlier ones only, and that versions
   /// of rewritten states are kept apart (see Rewrites.h).
   /// Machine errors name the command and what is wrong with it. `bytes` are
   /// aligned to 8; `rank` is the rank whose part is read.

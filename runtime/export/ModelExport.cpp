@@ -3,14 +3,15 @@
 #include "runtime/base/File.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/OutputFile.h"
+#include "runtime/io/ExternalData.h"
 #include "runtime/io/ProtoWire.h"
 #include "runtime/io/WireWriter.h"
 #include "runtime/state/StateReader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <set>
+#include <optional>
+#include <utility>
 #include <variant>
 
 namespace spillway {
@@ -34,20 +35,48 @@ using Bytes = std::span<const std::byte>;
 
 std::string_view textOf(Bytes bytes) { return {reinterpret_cast<const char *>(bytes.data()), bytes.size()}; }
 
-/// Bytes of a file beside the model.
-struct FileRange {
-  std::filesystem::path path;
-  uint64_t offset = 0, bytes = 0;
-};
-
 /// What a file is made of, in order.
-using Segment = std::variant<Bytes, std::string, const StateView *, FileRange>;
+using Segment = std::variant<Bytes, std::string, const StateView *, ExternalExtent>;
+
+/// A file that is written beside its place, and removed where it does not get there.
+class NewFile {
+public:
+  static Result<NewFile> create(const std::filesystem::path &path) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path place, replaceableFile(path));
+    std::filesystem::path partial = place;
+    partial += ".partial";
+    SPILLWAY_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(partial));
+    return NewFile(std::move(place), std::move(partial), std::move(file));
+  }
+  NewFile(NewFile &&other)
+      : place_(std::move(other.place_)), partial_(std::exchange(other.partial_, {})), file_(std::move(other.file_)) {}
+  ~NewFile() {
+    std::error_code ignored;
+    if (!partial_.empty())
+      std::filesystem::remove(partial_, ignored);
+  }
+
+  Status append(std::string_view bytes) { return file_.append(bytes); }
+  Status finish() { return file_.closeDurably(); }
+  Status putInPlace() {
+    SPILLWAY_RETURN_IF_ERROR(renameDurably(partial_, place_));
+    partial_.clear();
+    return {};
+  }
+
+private:
+  NewFile(std::filesystem::path place, std::filesystem::path partial, OutputFile file)
+      : place_(std::move(place)), partial_(std::move(partial)), file_(std::move(file)) {}
+
+  std::filesystem::path place_, partial_;
+  OutputFile file_;
+};
 
 uint64_t bytesOf(const Segment &segment) {
   if (auto *state = std::get_if<const StateView *>(&segment))
     return (*state)->type.logicalBytes();
-  if (auto *range = std::get_if<FileRange>(&segment))
-    return range->bytes;
+  if (auto *extent = std::get_if<ExternalExtent>(&segment))
+    return extent->bytes;
   if (auto *bytes = std::get_if<Bytes>(&segment))
     return bytes->size();
   return std::get<std::string>(segment).size();
@@ -130,9 +159,15 @@ public:
     SPILLWAY_RETURN_IF_ERROR(requireAllFound());
     for (const auto &[name, state] : found_)
       SPILLWAY_RETURN_IF_ERROR(reader_.verify(*state));
-    if (dataBytes_ != 0)
-      SPILLWAY_RETURN_IF_ERROR(writeFile(data_, dataSegments_));
-    SPILLWAY_RETURN_IF_ERROR(writeFile(target_, message.segments));
+    std::optional<NewFile> data;
+    if (dataBytes_ != 0) {
+      SPILLWAY_ASSIGN_OR_RETURN(NewFile written, writeFile(data_, dataSegments_));
+      data.emplace(std::move(written));
+    }
+    SPILLWAY_ASSIGN_OR_RETURN(NewFile target, writeFile(target_, message.segments));
+    if (data)
+      SPILLWAY_RETURN_IF_ERROR(data->putInPlace());
+    SPILLWAY_RETURN_IF_ERROR(target.putInPlace());
     ExportedModel result;
     result.tensors = found_.size();
     for (const auto &[name, state] : found_)
@@ -180,7 +215,7 @@ private:
     std::string_view name;
     uint64_t elements = 1, type = 0;
     bool isExternal = false;
-    FileRange place;
+    ExternalData place;
     Message rest;
     Result<bool> whole = forEachField(tensor, [&](const Field &field) -> Status {
       if (field.tag.field == tensorName)
@@ -201,11 +236,19 @@ private:
       return std::move(whole.error());
     if (!*whole)
       return damaged();
+    std::optional<Result<ExternalExtent>> extent;
+    if (isExternal)
+      extent = resolveExternalData(model_, place, std::nullopt);
+    std::error_code code;
+    if (extent && extent->ok() && std::filesystem::equivalent((*extent)->path, data_, code))
+      return userError("'{}' holds data of '{}' and is not replaced; give the result another name", data_.string(),
+                       model_.string());
     const StateView *state = store_.find(name);
     if (!state || !state->isRewritten()) {
       if (isExternal) {
-        SPILLWAY_RETURN_IF_ERROR(findPlace(place, name));
-        addOutside(rest, place);
+        if (!extent->ok())
+          return std::move(*extent).error().in(fmt::format("'{}': '{}'", model_.string(), name));
+        addOutside(rest, **extent);
         return rest;
       }
       Message same;
@@ -243,7 +286,7 @@ private:
     return {};
   }
 
-  Status readEntry(Bytes entry, FileRange &place) const {
+  Status readEntry(Bytes entry, ExternalData &place) const {
     std::string_view key, value;
     Result<bool> whole = forEachField(entry, [&](const Field &field) -> Status {
       (field.tag.field == entryKey ? key : value) = textOf(field.content);
@@ -251,26 +294,8 @@ private:
     });
     if (!whole || !*whole)
       return damaged();
-    uint64_t *number = key == "offset" ? &place.offset : key == "length" ? &place.bytes : nullptr;
-    if (key == "location")
-      place.path = value;
-    else if (number && std::from_chars(value.data(), value.data() + value.size(), *number).ec != std::errc())
-      return damaged();
-    return {};
-  }
-
-  /// The file of data that stays as it is; all of the rest of it where the model names no length.
-  Status findPlace(FileRange &place, std::string_view name) const {
-    if (place.path.empty() || place.path.is_absolute() ||
-        std::ranges::find(place.path, std::filesystem::path("..")) != place.path.end())
-      return userError("'{}': the data of '{}' must lie in the folder of the model, not in '{}'", model_.string(), name,
-                       place.path.string());
-    place.path = model_.parent_path() / place.path;
-    SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(place.path));
-    if (place.offset > facts.bytes || place.bytes > facts.bytes - place.offset)
-      return userError("'{}' ends within the data of '{}'", place.path.string(), name);
-    if (place.bytes == 0)
-      place.bytes = facts.bytes - place.offset;
+    if (Status status = place.add(key, value); !status.ok())
+      return std::move(status).error().in(fmt::format("'{}'", model_.string()));
     return {};
   }
 
@@ -312,39 +337,25 @@ private:
     return {};
   }
 
-  Status writeFile(const std::filesystem::path &path, const std::vector<Segment> &segments) {
-    SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path place, replaceableFile(path));
-    std::filesystem::path partial = place;
-    partial += ".partial";
-    Status status = writeSegments(partial, segments);
-    std::error_code code;
-    if (status.ok())
-      std::filesystem::rename(partial, place, code);
-    if (code)
-      status = systemError(code.value(), fmt::format("cannot create '{}'", path.string()));
-    if (!status.ok())
-      std::filesystem::remove(partial, code);
-    return status;
-  }
-
-  Status writeSegments(const std::filesystem::path &path, const std::vector<Segment> &segments) {
-    SPILLWAY_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));
+  Result<NewFile> writeFile(const std::filesystem::path &path, const std::vector<Segment> &segments) {
+    SPILLWAY_ASSIGN_OR_RETURN(NewFile file, NewFile::create(path));
     for (const Segment &segment : segments) {
       if (auto *state = std::get_if<const StateView *>(&segment))
         SPILLWAY_RETURN_IF_ERROR(reader_.readCanonical(**state, [&](Bytes bytes) { return file.append(textOf(bytes)); }));
-      else if (auto *range = std::get_if<FileRange>(&segment))
-        SPILLWAY_RETURN_IF_ERROR(copy(*range, file));
+      else if (auto *extent = std::get_if<ExternalExtent>(&segment))
+        SPILLWAY_RETURN_IF_ERROR(copy(*extent, file));
       else if (auto *bytes = std::get_if<Bytes>(&segment))
         SPILLWAY_RETURN_IF_ERROR(file.append(textOf(*bytes)));
       else
         SPILLWAY_RETURN_IF_ERROR(file.append(std::get<std::string>(segment)));
     }
-    return file.closeDurably();
+    SPILLWAY_RETURN_IF_ERROR(file.finish());
+    return file;
   }
 
-  static Status copy(const FileRange &range, OutputFile &file) {
-    SPILLWAY_ASSIGN_OR_RETURN(MappedFile source, MappedFile::open(range.path));
-    return file.append(textOf(source.bytes().subspan(range.offset, range.bytes)));
+  static Status copy(const ExternalExtent &extent, NewFile &file) {
+    SPILLWAY_ASSIGN_OR_RETURN(MappedFile source, MappedFile::open(extent.path));
+    return file.append(textOf(source.bytes().subspan(extent.offset, extent.bytes)));
   }
 
   const std::filesystem::path &model_;

@@ -20,10 +20,11 @@ struct ExportedModel {
 /// Writes `target`: the file `model` with the values that `store` has committed in place of those of the initializers
 /// that training steps rewrite, by name. Everything else stays byte for byte. Initializers that lie outside of
 /// `model`, and all with new values where `target` would exceed what one message may have (2 GiB), lie in
-/// `target`.data. Weights pass through small buffers. Both files are put in place when they are whole.
+/// `target`.data. Weights pass through small buffers. Both files are put in place, one after the other, when they are
+/// whole.
 ///
 /// User errors: a file that is no model, or not the one that the store's states come from; a target that cannot be
-/// written. Machine errors: damaged states.
+/// written, or whose data file holds data of `model`. Machine errors: damaged states.
 Result<ExportedModel> exportModel(const std::filesystem::path &model, const Store &store, io::Engine &engine,
                                   const std::filesystem::path &target);
 

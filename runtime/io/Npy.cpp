@@ -164,6 +164,13 @@ Result<uint64_t> bytesOf(DataType type, std::span<const int64_t> shape) {
   return bytes;
 }
 
+/// Any byte but 0 is true.
+void normalize(DataType type, std::span<std::byte> elements) {
+  if (type == DataType::boolean)
+    for (std::byte &element : elements)
+      element = std::byte(element != std::byte(0));
+}
+
 struct Close {
   void operator()(std::FILE *file) const { std::fclose(file); }
 };
@@ -251,13 +258,14 @@ Status readNpyData(const std::filesystem::path &path, const NpyHeader &header,
     return bugError("'{}' has {} bytes of elements, {} were asked for", path.string(),
                     header.dataBytes, into.size());
   SPILLWAY_ASSIGN_OR_RETURN(File file, openFile(path, "rb"));
-  if (std::fseek(file.get(), static_cast<long>(header.dataOffset), SEEK_SET) != 0 ||
-      std::fread(into.data(), 1, into.size(), file.get()) != into.size()) {
-    if (std::ferror(file.get()))
-      return systemError(errno, fmt::format("cannot read '{}'", path.string()));
-    return machineError("'{}' became shorter while it was read", path.string());
+  bool isAtData = std::fseek(file.get(), static_cast<long>(header.dataOffset), SEEK_SET) == 0;
+  if (isAtData && std::fread(into.data(), 1, into.size(), file.get()) == into.size()) {
+    normalize(header.type, into);
+    return {};
   }
-  return {};
+  if (!isAtData || std::ferror(file.get()))
+    return systemError(errno, fmt::format("cannot read '{}'", path.string()));
+  return machineError("'{}' became shorter while it was read", path.string());
 }
 
 Result<NpyFile> NpyFile::open(const std::filesystem::path &path) {
@@ -302,6 +310,7 @@ Status NpyFile::read(uint64_t offset, std::span<std::byte> into) const {
       return machineError("'{}' became shorter while it was read", path_.string());
     done += static_cast<size_t>(count);
   }
+  normalize(header_.type, into);
   return {};
 }
 

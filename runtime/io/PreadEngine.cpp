@@ -18,6 +18,10 @@ Result<std::unique_ptr<Engine>> PreadEngine::create(const EngineOptions &options
 PreadEngine::~PreadEngine() {
   abandon();
   while (blocksWithSystem() != 0) {
+    {
+      std::lock_guard lock(mutex_);
+      woken_ = false;
+    }
     reap(forever);
     abandon();
   }

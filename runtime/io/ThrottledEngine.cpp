@@ -1,17 +1,16 @@
 #include "runtime/io/ThrottledEngine.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spillway::io {
 
 Status ThrottledEngine::submit(const Request &request) {
-  bool reads = request.kind == Request::read;
-  double bandwidth = reads ? throttle_.readBytesPerSecond : throttle_.writeBytesPerSecond;
-  TimePoint &channel = reads ? readsEnd_ : writesEnd_;
+  Channel &channel = request.kind == Request::read ? reads_ : writes_;
   TimePoint due = now();
-  if (request.kind != Request::sync && bandwidth > 0) {
-    std::chrono::duration<double> time(static_cast<double>(request.bytes) / bandwidth);
-    due = std::max(due, channel) + std::chrono::duration_cast<std::chrono::nanoseconds>(time);
+  if (request.kind != Request::sync && channel.bytesPerSecond > 0) {
+    std::chrono::duration<double> time(static_cast<double>(request.bytes) / channel.bytesPerSecond);
+    due = std::max(due, channel.end) + std::chrono::duration_cast<std::chrono::nanoseconds>(time);
   }
   Request passed = request;
   passed.tag = requests_.add({request.tag, due});
@@ -19,9 +18,25 @@ Status ThrottledEngine::submit(const Request &request) {
     requests_.take(passed.tag);
     return status;
   }
-  if (request.kind != Request::sync)
-    channel = due;
+  if (request.kind != Request::sync) {
+    channel.end = due;
+    channel.submittedBytes += request.bytes;
+  }
   return {};
+}
+
+uint64_t ThrottledEngine::Channel::passedBytes(TimePoint now) const {
+  if (now >= end)
+    return submittedBytes;
+  double left = std::chrono::duration<double>(end - now).count() * bytesPerSecond;
+  return submittedBytes - std::min(submittedBytes, static_cast<uint64_t>(std::ceil(left)));
+}
+
+Counters ThrottledEngine::counters() const {
+  Counters counters = inner().counters();
+  counters.readBytes = std::min(counters.readBytes, reads_.passedBytes(now()));
+  counters.writtenBytes = std::min(counters.writtenBytes, writes_.passedBytes(now()));
+  return counters;
 }
 
 Status ThrottledEngine::collect(TimePoint until) {

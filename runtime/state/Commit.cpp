@@ -32,18 +32,13 @@ uint64_t checksumOf(const Record &record) {
 
 using Block = std::span<const std::byte, blockBytes>;
 
-bool isBlank(Block block) {
-  return std::ranges::all_of(block, [](std::byte byte) { return byte == std::byte{}; });
-}
-
 /// Nothing where the block holds no whole record of its place.
 std::optional<Record> readRecord(Block block, uint64_t place) {
   Record record;
   std::memcpy(&record, block.data(), sizeof(record));
   bool isWhole = record.checksum == checksumOf(record) && std::ranges::equal(record.magic, magic) &&
                  record.version == recordVersion && record.slot <= 1 &&
-                 record.payloadBytes <= maxPayloadBytes && record.sequence != 0 &&
-                 recordPlace(record.sequence) == place;
+                 record.payloadBytes <= maxPayloadBytes && recordPlace(record.sequence) == place;
   return isWhole ? std::optional(record) : std::nullopt;
 }
 } // namespace
@@ -95,18 +90,16 @@ Result<CommittedVersion> readLastCommit(const std::filesystem::path &path, uint6
   if (bytes.size() != expected)
     return damaged(fmt::format("it has {} bytes; expected {}", bytes.size(), expected));
   std::optional<Record> newest;
-  bool isBlankSomewhere = false;
   for (uint64_t place : {recordPlace(0), recordPlace(1)}) {
     Block block(bytes.data() + place, blockBytes);
-    isBlankSomewhere |= isBlank(block);
     std::optional<Record> record = readRecord(block, place);
     if (record && (!newest || record->sequence > newest->sequence))
       newest = record;
   }
   // One record that is not whole was cut off while it was written; two never are.
-  if (!newest && !isBlankSomewhere)
-    return damaged("neither of its records is whole");
   if (!newest)
+    return damaged("neither of its records is whole");
+  if (newest->sequence == 0)
     return CommittedVersion();
   CommittedVersion version{{newest->sequence, newest->step, newest->slot,
                             std::string(newest->payload, newest->payloadBytes)},

@@ -1,6 +1,6 @@
 // Which version of the states counts: the content of a bundle's `commits.bin`.
 //
-// Two records, a block each, take turns; behind them lie, for each slot, the checksums of all
+// Two records, a block each, take turns, the first of which comes with the file; behind them lie, for each slot, the checksums of all
 // chunks of the states that steps rewrite, in the order of the index. A record is written when
 // the bytes of its slot and their checksums are durable, so the newest whole record is true.
 #pragma once
@@ -56,8 +56,8 @@ struct CommittedVersion {
   std::vector<uint64_t> checksums;
 };
 
-/// The newest commit in the file. Machine errors: a file of another size, no whole record where
-/// there has been one, damaged checksums.
+/// The newest commit in the file. Machine errors: a file of another size, no whole record, damaged
+/// checksums.
 Result<CommittedVersion> readLastCommit(const std::filesystem::path &path, uint64_t chunks);
 
 } // namespace spillway

@@ -104,24 +104,32 @@ Status readRowPanels(OpenFile &file, const StateView &state, const TensorSink &s
   return {};
 }
 
-/// Panels along the columns: some rows of all panels at a time.
+/// Panels along the columns: some rows at a time, of some panels after the other.
 Status readColumnPanels(OpenFile &file, const StateView &state, const TensorSink &sink) {
   const StateType &type = state.type;
   uint64_t rows = static_cast<uint64_t>(type.shape[0]), panels = type.panelCount();
   uint64_t panelRowBytes = type.panelWidth * type.elementBytes();
   uint64_t rowsAtOnce = std::clamp<uint64_t>(bufferBytes / (panels * panelRowBytes), 1, rows);
-  std::vector<OpenFile::Range> ranges(panels);
+  // What is read of a panel is filled up to blocks at both ends.
+  uint64_t mostOfPanel = roundUpToBlock(rowsAtOnce * panelRowBytes) + blockBytes;
+  uint64_t group = std::max<uint64_t>(1, bufferBytes / mostOfPanel);
+  std::vector<OpenFile::Range> ranges;
   std::vector<std::byte> canonical;
   for (uint64_t row = 0; row < rows; row += rowsAtOnce) {
     uint64_t height = std::min(rowsAtOnce, rows - row);
-    for (uint64_t panel = 0; panel < panels; ++panel)
-      ranges[panel] = {state.fileOffset + panel * type.pieceBytes() + row * panelRowBytes,
-                       height * panelRowBytes};
-    SPILLWAY_RETURN_IF_ERROR(file.read(ranges));
     canonical.resize(height * type.rowBytes());
-    for (uint64_t panel = 0; panel < panels; ++panel)
-      unpack(PanelSegment::of(type, panel, height, type.rowBytes()), ranges[panel].data,
-             canonical.data() + panel * panelRowBytes);
+    for (uint64_t first = 0; first < panels; first += group) {
+      ranges.clear();
+      for (uint64_t panel = first; panel < std::min(first + group, panels); ++panel)
+        ranges.push_back({state.fileOffset + panel * type.pieceBytes() + row * panelRowBytes,
+                          height * panelRowBytes});
+      SPILLWAY_RETURN_IF_ERROR(file.read(ranges));
+      for (const OpenFile::Range &range : ranges) {
+        uint64_t panel = first + static_cast<uint64_t>(&range - ranges.data());
+        unpack(PanelSegment::of(type, panel, height, type.rowBytes()), range.data,
+               canonical.data() + panel * panelRowBytes);
+      }
+    }
     SPILLWAY_RETURN_IF_ERROR(sink(canonical));
   }
   return {};

@@ -14,7 +14,8 @@ namespace spillway {
 /// Takes the next bytes of a tensor.
 using TensorSink = std::function<Status(std::span<const std::byte>)>;
 
-/// Reads states with little memory, whatever their size. Each call opens and
+/// Reads states with little memory: a few buffers of 8 MiB, or of the rows of a panel where these take more
+/// (of one row where panels lie along columns). Each call opens and
 /// closes the file; nothing else may be in flight in `engine`.
 class StateReader {
 public:

@@ -6,6 +6,7 @@
 #include "runtime/state/Store.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -130,7 +131,7 @@ public:
                               [this](int file) { return writeStates(file); });
     if (status.ok() && isRewritten)
       status = writeFile(bundle_ / commitsName, commitsBytes,
-                         [this](int file) { return SequentialFile(engine_, file).finish(); });
+                         [this](int file) { return writeFirstCommit(file); });
     if (status.ok())
       status = writeFileAtomically(bundle_ / storeIndexName, encodeStoreIndex(files_, views_));
     if (!status.ok())
@@ -216,6 +217,16 @@ private:
         return std::move(status).error().in(
             fmt::format("writing the state '{}'", states_[state].type.name));
     }
+    return output.finish();
+  }
+
+  /// That of what is compiled.
+  Status writeFirstCommit(int file) {
+    SequentialFile output(engine_, file);
+    SPILLWAY_RETURN_IF_ERROR(output.allocate(blockBytes));
+    std::array<std::byte, blockBytes> record;
+    encodeCommit(Commit(), /*checksums=*/0, record);
+    SPILLWAY_RETURN_IF_ERROR(output.append(record));
     return output.finish();
   }
 

@@ -5,17 +5,13 @@
 #include "runtime/train/DataSet.h"
 #include "runtime/train/Recipe.h"
 #include "runtime/train/SampleOrder.h"
+#include "runtime/train/StepNames.h"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace spillway {
-
-/// Inputs that a trainer sets: scalars of f64.
-inline constexpr std::string_view rateInput = "lr", stepInput = "step";
-/// An output that it reports, besides the first one, which is the loss: scalars of f32.
-inline constexpr std::string_view gradientNormOutput = "grad_norm";
 
 /// The inputs of a program that take samples.
 std::vector<Binding> sampleInputs(const Program &program);

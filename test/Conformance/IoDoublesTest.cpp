@@ -1,6 +1,7 @@
 // The doubles of storage engines: pace, faults, overlap on a virtual clock.
 #include "runtime/io/FailingEngine.h"
 #include "runtime/io/MemoryEngine.h"
+#include "runtime/io/Patience.h"
 #include "runtime/io/ThrottledEngine.h"
 #include "runtime/io/UringEngine.h"
 #include "runtime/memory/Arena.h"
@@ -88,6 +89,29 @@ TEST(ThrottledEngine, IsExactOnAVirtualClock) {
   TimePoint start = engine.now();
   EXPECT_EQ(drain(engine).size(), 200u);
   EXPECT_EQ(engine.now() - start, std::chrono::microseconds(819'200));
+}
+
+TEST(ThrottledEngine, MovesBytesAllTheTime) {
+  auto memory = std::make_unique<MemoryEngine>(MemoryOptions{.readBytesPerSecond = 1e9, .writeBytesPerSecond = 1e9});
+  memory->put("f", std::vector<std::byte>(1 << 20));
+  ThrottledEngine engine(std::move(memory), {1e6, 1e6});
+  Arena arena = arenaOf(1 << 20);
+  int file = *engine.open("f", {.access = Access::keep});
+  // A tenth of the time that a request takes.
+  Patience patience(engine, milliseconds(100));
+  for (Request::Kind kind : {Request::read, Request::write}) {
+    Request request{kind, file, 0, arena.data(), 1 << 20};
+    Status status = patience.transfer({&request, 1});
+    EXPECT_TRUE(status.ok()) << status.error().message;
+  }
+  EXPECT_EQ(engine.counters().readBytes, uint64_t(1) << 20);
+  EXPECT_EQ(engine.counters().writtenBytes, uint64_t(1) << 20);
+  ASSERT_TRUE(engine.submit({Request::read, file, 0, arena.data(), 1 << 20}).ok());
+  std::vector<Completion> completions;
+  ASSERT_TRUE(engine.poll(completions, engine.now() + milliseconds(500)).ok());
+  EXPECT_TRUE(completions.empty());
+  EXPECT_NEAR(static_cast<double>(engine.counters().readBytes - (1 << 20)), 500'000, 1);
+  drain(engine);
 }
 
 TEST(ThrottledEngine, KeepsItsPaceAsleep) {

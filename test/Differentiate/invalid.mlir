@@ -26,3 +26,12 @@ func.func @main(%i: tensor<1x1xi64>) -> (tensor<1xf32> {spillway.name = "loss"})
   %r = nn.scatter <max> %x[%i] %x : tensor<1xf32>, tensor<1x1xi64>, tensor<1xf32>
   return %r : tensor<1xf32>
 }
+
+// -----
+
+zero.state @x "x" : tensor<f32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// expected-error @+1 {{the output 'grad.x' is called as a gradient; give it another name}}
+func.func @main(%y: tensor<2xf32>) -> (tensor<f32> {spillway.name = "loss"}, tensor<2xf32> {spillway.name = "grad.x"}) {
+  %x = zero.use @x : tensor<f32>
+  return %x, %y : tensor<f32>, tensor<2xf32>
+}

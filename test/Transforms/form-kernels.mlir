@@ -291,3 +291,15 @@ func.func @steps(%x: tensor<3x4xf32>, %h: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %6 = nn.softmax %5 dim 1 : tensor<1x4xf32>
   return %6 : tensor<1x4xf32>
 }
+
+// -----
+
+// Windows without end are cut at once.
+zero.state @f "f" : tensor<2x2x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// CHECK-LABEL: func @endless
+func.func @endless(%x: tensor<1x2x140737488355328xf32>) -> tensor<1x2x140737488355328xf32> {
+  %f = zero.use @f : tensor<2x2x3xf32>
+  %0 = nn.conv %x, %f strides [1] dilations [1] low [1] groups 1 : tensor<1x2x140737488355328xf32>, tensor<2x2x3xf32> -> tensor<1x2x140737488355328xf32>
+  return %0 : tensor<1x2x140737488355328xf32>
+}
+// CHECK: units = 549755813888

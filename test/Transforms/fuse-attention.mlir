@@ -81,3 +81,29 @@ func.func @smallFill(%q: tensor<1x4x5x8xf32>, %k: tensor<1x4x5x8xf32>, %v: tenso
   %o = nn.matmul %p, %v : tensor<1x4x5x5xf32>, tensor<1x4x5x8xf32> -> tensor<1x4x5x8xf32>
   return %o : tensor<1x4x5x8xf32>
 }
+
+// -----
+
+// The operation's scale is an f32: in f64 only such a one is taken.
+// CHECK-LABEL: func @exact
+// CHECK: nn.attention {{.*}} scale 2.500000e-01 : tensor<1x2x5x8xf64>
+func.func @exact(%q: tensor<1x2x5x8xf64>, %k: tensor<1x2x5x8xf64>, %v: tensor<1x2x5x8xf64>) -> tensor<1x2x5x8xf64> {
+  %four = arith.constant dense<4.0> : tensor<1x2x5x5xf64>
+  %s = nn.matmul %q, %k transpose : tensor<1x2x5x8xf64>, tensor<1x2x5x8xf64> -> tensor<1x2x5x5xf64>
+  %scaled = arith.divf %s, %four : tensor<1x2x5x5xf64>
+  %p = nn.softmax %scaled dim 3 : tensor<1x2x5x5xf64>
+  %o = nn.matmul %p, %v : tensor<1x2x5x5xf64>, tensor<1x2x5x8xf64> -> tensor<1x2x5x8xf64>
+  return %o : tensor<1x2x5x8xf64>
+}
+
+// CHECK-LABEL: func @inexact
+// CHECK-NOT: nn.attention
+// CHECK: return
+func.func @inexact(%q: tensor<1x2x5x8xf64>, %k: tensor<1x2x5x8xf64>, %v: tensor<1x2x5x8xf64>) -> tensor<1x2x5x8xf64> {
+  %scale = arith.constant dense<0.35355339059327379> : tensor<1x2x5x5xf64>
+  %s = nn.matmul %q, %k transpose : tensor<1x2x5x8xf64>, tensor<1x2x5x8xf64> -> tensor<1x2x5x5xf64>
+  %scaled = arith.mulf %s, %scale : tensor<1x2x5x5xf64>
+  %p = nn.softmax %scaled dim 3 : tensor<1x2x5x5xf64>
+  %o = nn.matmul %p, %v : tensor<1x2x5x5xf64>, tensor<1x2x5x8xf64> -> tensor<1x2x5x8xf64>
+  return %o : tensor<1x2x5x8xf64>
+}

@@ -48,7 +48,8 @@ void addTrainingOptions(CLI::App &command, CompileFlags &flags);
 /// onnx, operations or kernels, as `flag` gives it.
 Result<Form> parseForm(const char *flag, const std::string &name);
 
-/// The same as values; a user error for what does not parse or contradicts itself.
+/// The same as values; user errors for what does not parse or contradicts itself.
+Result<PlanOptions> parsePlanFlags(const CompileFlags &flags);
 Result<CompileOptions> parseCompileFlags(const CompileFlags &flags);
 
 /// Each adds its subcommand, whose result is stored in `status` when it is called.
@@ -58,8 +59,8 @@ void addReplanCommand(CLI::App &app, Status &status);
 void addVerifyCommand(CLI::App &app, Status &status);
 
 /// A context with all dialects and those of plugins, whose diagnostics go to standard error as
-/// `spillway: error: <where>: <what>`, or into `errors` where given. `kind` becomes the gravest of the
-/// errors' kinds.
+/// `spillway: error: <where>: <what>`, or into `errors` where given: the first 20 errors and, when the
+/// context ends, how many more there were. `kind` becomes the gravest of the errors' kinds.
 std::unique_ptr<mlir::MLIRContext>
 makeContext(const mlir::DialectRegistry &plugins = mlir::DialectRegistry(),
             ErrorKind *kind = nullptr, std::string *errors = nullptr);

@@ -2,17 +2,14 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Size.h"
+#include "runtime/base/Thread.h"
 #include "runtime/executor/Program.h"
 
 #include <CLI/CLI.hpp>
 
-#include <thread>
-
 using namespace spillway;
 
 namespace {
-
-unsigned defaultThreads() { return std::clamp(std::thread::hardware_concurrency(), 1u, maxThreads); }
 
 /// device=64MiB,host=256MiB.
 Result<PlanOptions::Tiers> parseTiers(const std::string &text) {
@@ -160,6 +157,30 @@ static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
   return options;
 }
 
+Result<PlanOptions> spillway::parsePlanFlags(const CompileFlags &flags) {
+  PlanOptions plan;
+  plan.tiles = flags.tiles;
+  plan.report = flags.report;
+  plan.ranks = flags.ranks;
+  plan.activations = flags.activations;
+  plan.threads = flags.threads ? flags.threads : std::min(availableProcessors(), maxThreads);
+  // More than any machine has: everything stays resident.
+  plan.memory = uint64_t(1) << 46;
+  if (!flags.memory.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(plan.memory, parseSize(flags.memory));
+  }
+  if (!flags.tiers.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(plan.tiers, parseTiers(flags.tiers));
+  }
+  if (!flags.machine.empty()) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> text, readFile(flags.machine, 1 << 20));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        plan.machine,
+        plan::Machine::parse({reinterpret_cast<const char *>(text.data()), text.size()}));
+  }
+  return plan;
+}
+
 Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   CompileOptions options;
   SPILLWAY_ASSIGN_OR_RETURN(options.operations, parseOperationFlags(flags));
@@ -173,25 +194,7 @@ Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
     SPILLWAY_ASSIGN_OR_RETURN(Form form, parseForm("--passes-after", passes.substr(0, equals)));
     options.passes.push_back({form, passes.substr(equals + 1)});
   }
-  options.plan.tiles = flags.tiles;
-  options.plan.report = flags.report;
-  options.plan.ranks = flags.ranks;
-  options.plan.activations = flags.activations;
-  options.plan.threads = flags.threads ? flags.threads : defaultThreads();
-  // More than any machine has: everything stays resident.
-  options.plan.memory = uint64_t(1) << 46;
-  if (!flags.memory.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(options.plan.memory, parseSize(flags.memory));
-  }
-  if (!flags.tiers.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(options.plan.tiers, parseTiers(flags.tiers));
-  }
-  if (!flags.machine.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> text, readFile(flags.machine, 1 << 20));
-    SPILLWAY_ASSIGN_OR_RETURN(
-        options.plan.machine,
-        plan::Machine::parse({reinterpret_cast<const char *>(text.data()), text.size()}));
-  }
+  SPILLWAY_ASSIGN_OR_RETURN(options.plan, parsePlanFlags(flags));
   std::optional<CpuLevel> level =
       flags.target.empty() ? hostCpuLevel() : cpuLevelFromName(flags.target);
   if (!level && flags.target.empty())

@@ -14,6 +14,30 @@ namespace {
 /// Errors past this many are counted, not printed.
 constexpr unsigned maxErrors = 20;
 
+/// Where the diagnostics of a context go.
+class Report {
+public:
+  Report(ErrorKind *kind, std::string *errors) : kind(kind), errors(errors) {}
+  ~Report() {
+    if (count > maxErrors)
+      print("spillway: error: and " + std::to_string(count - maxErrors) + " more errors");
+  }
+
+  void add(Diagnostic &diagnostic);
+
+private:
+  void print(const std::string &text) {
+    if (errors)
+      *errors += text + "\n";
+    else
+      llvm::errs() << text << "\n";
+  }
+
+  ErrorKind *kind;
+  std::string *errors;
+  unsigned count = 0;
+};
+
 /// The ONNX name that a location stands for, if any.
 std::string describe(Location location) {
   if (auto name = dyn_cast<NameLoc>(location))
@@ -39,6 +63,22 @@ StringRef severity(DiagnosticSeverity severity) {
   return "error";
 }
 
+void Report::add(Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+    if (kind)
+      *kind = std::max(*kind, errorKind(diagnostic));
+    if (++count > maxErrors)
+      return;
+  }
+  std::string place = describe(diagnostic.getLocation());
+  std::string text = ("spillway: " + severity(diagnostic.getSeverity()) + ": " +
+                      (place.empty() ? "" : place + ": ") + diagnostic.str())
+                         .str();
+  for (Diagnostic &note : diagnostic.getNotes())
+    text += "\n  note: " + note.str();
+  print(text);
+}
+
 } // namespace
 
 std::unique_ptr<MLIRContext> spillway::makeContext(const DialectRegistry &plugins,
@@ -50,23 +90,8 @@ std::unique_ptr<MLIRContext> spillway::makeContext(const DialectRegistry &plugin
   context->loadAllAvailableDialects();
   context->printOpOnDiagnostic(false);
   context->getDiagEngine().registerHandler(
-      [kind, errors, count = 0u](Diagnostic &diagnostic) mutable {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
-          if (kind)
-            *kind = std::max(*kind, errorKind(diagnostic));
-          if (++count > maxErrors)
-            return success();
-        }
-        std::string place = describe(diagnostic.getLocation());
-        std::string text = ("spillway: " + severity(diagnostic.getSeverity()) + ": " +
-                            (place.empty() ? "" : place + ": ") + diagnostic.str())
-                               .str();
-        for (Diagnostic &note : diagnostic.getNotes())
-          text += "\n  note: " + note.str();
-        if (errors)
-          *errors += text + "\n";
-        else
-          llvm::errs() << text << "\n";
+      [report = std::make_unique<Report>(kind, errors)](Diagnostic &diagnostic) {
+        report->add(diagnostic);
         return success();
       });
   return context;

@@ -12,11 +12,11 @@ struct Flags {
 };
 
 Status replan(const Flags &flags) {
-  SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
+  SPILLWAY_ASSIGN_OR_RETURN(PlanOptions plan, parsePlanFlags(flags.compile));
   ErrorKind kind = ErrorKind::user;
   std::unique_ptr<mlir::MLIRContext> context = makeContext(mlir::DialectRegistry(), &kind);
   const std::string &output = flags.output.empty() ? flags.bundle : flags.output;
-  if (mlir::failed(replanBundle(flags.bundle, output, options.plan, *context)))
+  if (mlir::failed(replanBundle(flags.bundle, output, plan, *context)))
     return Error{kind, fmt::format("'{}' was not planned", flags.bundle)};
   return {};
 }

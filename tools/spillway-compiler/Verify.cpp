@@ -28,10 +28,9 @@ Status verify(const Flags &flags) {
   VerifyReport report(std::move(expected));
   for (const std::string &folder : flags.folders)
     report.add(folder, verifyCase(folder, flags.options, plugins, scratch.path()));
-  if (!flags.junit.empty()) {
-    SPILLWAY_RETURN_IF_ERROR(report.write(flags.junit));
-  }
-  return report.finish();
+  Status written = flags.junit.empty() ? Status() : report.write(flags.junit);
+  Status finished = report.finish();
+  return written.ok() ? finished : written;
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Near.h"
 #include "runtime/base/SmallFloat.h"
 #include "runtime/io/TensorProto.h"
 #include "runtime/session/InProcessJob.h"
@@ -153,9 +154,7 @@ Status compare(const Binding &output, std::span<const std::byte> actual, const H
         return userError("output '{}' differs at element {}", output.name, i);
       continue;
     }
-    if (*x == *y || (std::isnan(*x) && std::isnan(*y)))
-      continue;
-    if (!(std::abs(*x - *y) <= tolerance.atol + tolerance.rtol * std::abs(*y)))
+    if (!isNear(*x, *y, tolerance.atol + tolerance.rtol * std::abs(*y)))
       return userError("output '{}' differs at element {}: {}, expected {} within {} + {} of it (see "
                        "--atol and --rtol)",
                        output.name, i, *x, *y, tolerance.atol, tolerance.rtol);
@@ -212,7 +211,7 @@ public:
     options.model = model;
     options.output = (scratch / "model.spill").string();
     if (mlir::failed(compileModel(options, *context)))
-      return Error{kind, errors};
+      return reported();
     SPILLWAY_ASSIGN_OR_RETURN(Files outputs, readTensors(folder, "output"));
     SessionOptions session;
     session.engine = *io::engineKindFromName(flags.engine);
@@ -225,7 +224,13 @@ public:
 private:
   Status import() {
     module = importOnnx(model, *context, options.import);
-    return module ? Status() : Status(Error{kind, errors});
+    return module ? Status() : Status(reported());
+  }
+
+  /// What the context has reported, which ends with it.
+  Error reported() {
+    context.reset();
+    return {kind, errors};
   }
 
   Status setDims() {

@@ -11,7 +11,6 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
-#include <thread>
 
 namespace spillway {
 
@@ -56,7 +55,7 @@ Status calibrate(const CalibrateOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(options.bytes));
   bytes = std::max(granule, bytes / granule * granule);
   unsigned threads =
-      options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+      options.threads ? options.threads : std::min(availableProcessors(), maxThreads);
   plan::Machine machine;
   machine.isEstimate = false;
   SPILLWAY_RETURN_IF_ERROR(measureProcessor(threads, machine));

@@ -13,7 +13,10 @@ Result<MetricsLog> MetricsLog::open(const std::filesystem::path &path, uint64_t 
     std::ifstream lines(path);
     for (std::string line; std::getline(lines, line);) {
       auto values = nlohmann::json::parse(line, nullptr, false);
-      if (values.is_object() && values.value("step", UINT64_MAX) <= committed)
+      if (!values.is_object())
+        continue;
+      auto step = values.find("step");
+      if (step != values.end() && step->is_number_unsigned() && step->get<uint64_t>() <= committed)
         kept += line + "\n";
     }
   }

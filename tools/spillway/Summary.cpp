@@ -1,6 +1,6 @@
 #include "tools/spillway/Summary.h"
+#include "runtime/base/SmallFloat.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -16,22 +16,10 @@ template <typename T> double load(const std::byte *place) {
   return static_cast<double>(value);
 }
 
-double loadHalf(const std::byte *place) {
+uint16_t loadBits(const std::byte *place) {
   uint16_t bits;
   std::memcpy(&bits, place, sizeof(bits));
-  double sign = bits >> 15 ? -1 : 1;
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  if (exponent == 31)
-    return fraction == 0 ? sign * std::numeric_limits<double>::infinity()
-                         : std::numeric_limits<double>::quiet_NaN();
-  return exponent == 0 ? sign * std::ldexp(fraction, -24)
-                       : sign * std::ldexp(1024 + fraction, exponent - 25);
-}
-
-double loadBrainFloat(const std::byte *place) {
-  uint16_t bits;
-  std::memcpy(&bits, place, sizeof(bits));
-  return std::bit_cast<float>(uint32_t(bits) << 16);
+  return bits;
 }
 
 double loadElement(DataType type, const std::byte *place) {
@@ -41,9 +29,9 @@ double loadElement(DataType type, const std::byte *place) {
   case DataType::f64:
     return load<double>(place);
   case DataType::f16:
-    return loadHalf(place);
+    return halfToFloat(loadBits(place));
   case DataType::bf16:
-    return loadBrainFloat(place);
+    return bfloat16ToFloat(loadBits(place));
   case DataType::i8:
     return load<int8_t>(place);
   case DataType::i16:

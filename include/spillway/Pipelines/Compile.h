@@ -56,7 +56,7 @@ mlir::FailureOr<PlannedProgram> planBundle(const std::string &path, const PlanOp
 
 /// Plans the bundle at `bundle` anew, into `output` (which may be the same): its kernels and
 /// states stay, shared where the file system can. The result equals what compiling the model
-/// under that plan gives.
+/// under that plan gives. A user error where the states are being trained.
 mlir::LogicalResult replanBundle(const std::string &bundle, const std::string &output,
                                  const PlanOptions &plan, mlir::MLIRContext &context);
 

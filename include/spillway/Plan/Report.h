@@ -9,9 +9,9 @@
 
 namespace spillway::plan {
 
-/// One self-contained HTML page for a table that simulate() has run. `title` names the model;
-/// `summary` is plan::summarize's.
-std::string drawReport(std::string_view title, std::span<const uint8_t> table,
+/// One self-contained HTML page for a table that simulate() has run. It bears the name of the file
+/// `model`; `summary` is plan::summarize's.
+std::string drawReport(std::string_view model, std::span<const uint8_t> table,
                        const Simulation &simulation, std::string_view summary);
 
 } // namespace spillway::plan

@@ -10,7 +10,7 @@ namespace spillway {
 
 /// A `func.func`: a parameter and its gradient (f32), and for each further argument an attribute that says what it
 /// is: `spillway.state` (f32) names what is kept for each parameter, zero at the start; `spillway.step` (f64) an
-/// input of each step; `spillway.option` (f64) a constant with a `spillway.default`. It returns the new parameter
+/// input of each step (`lr`, the learning rate, or `step`, its number from 1); `spillway.option` (f64) a constant with a `spillway.default`. It returns the new parameter
 /// and the new states, in the arguments' order. Its body holds operations of arith and math.
 class Optimizer {
 public:

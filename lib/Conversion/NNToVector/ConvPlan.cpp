@@ -41,15 +41,21 @@ int64_t areaBytes(int64_t elements, Type element) {
 /// blocks take few vectors in all, which may be half ones. No block has more than `maxWindows`
 /// windows, unless it is one row.
 int64_t rowsPerBlock(int64_t count, int64_t length, int64_t maxWindows) {
-  int64_t least = llvm::divideCeil(count, std::clamp<int64_t>(maxWindows / length, 1, count));
+  int64_t most = std::clamp<int64_t>(maxWindows / length, 1, count);
+  int64_t least = llvm::divideCeil(count, most);
   auto rows = [&](int64_t blocks) { return llvm::divideCeil(count, blocks); };
   auto vectors = [&](int64_t blocks) {
     return blocks * llvm::divideCeil(rows(blocks) * length, panelWidth / 2);
   };
   int64_t best = least;
-  for (int64_t blocks = least; blocks <= std::min(count, 2 * least); ++blocks)
+  for (; most >= 1; --most) {
+    // The fewest blocks with so many rows.
+    int64_t blocks = llvm::divideCeil(count, most);
+    if (blocks > 2 * least)
+      break;
     if (vectors(blocks) < vectors(best))
       best = blocks;
+  }
   return rows(best);
 }
 

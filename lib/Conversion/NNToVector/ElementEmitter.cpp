@@ -218,7 +218,9 @@ LaneIndex ElementEmitter::checkedIndex(Value index, int64_t size) {
       arith::SelectOp::create(b, negative, arith::AddIOp::create(b, index, limit(size)), index);
   Value clamped =
       arith::MinSIOp::create(b, arith::MaxSIOp::create(b, shifted, limit(0)), limit(size - 1));
-  Value outside = compare(arith::CmpIPredicate::ne, clamped, shifted);
+  // Of nothing, all indices are outside.
+  Value outside = size == 0 ? compare(arith::CmpIPredicate::eq, index, index)
+                            : compare(arith::CmpIPredicate::ne, clamped, shifted);
   bool lanewise = isa<VectorType>(type);
   if (lanewise) {
     if (!allActive())

@@ -78,6 +78,22 @@ public:
     return arith::BitcastOp::create(b, to, arith::TruncIOp::create(b, half, chosen));
   }
 
+  /// An i64 as one that an f64 holds and that rounds to bf16 as it does: from 2^53 on, the 11 lowest bits
+  /// are left out, and the one above them is set where they were not zero.
+  Value narrowed(Value value, bool isUnsigned) {
+    Type type = value.getType();
+    Value lowest = arith::AndIOp::create(b, value, integer(type, 0x7ff));
+    Value inexact = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, lowest, integer(type, 0));
+    Value high = arith::SubIOp::create(b, value, lowest);
+    Value odd = arith::OrIOp::create(b, high, integer(type, 0x800));
+    Value rounded = arith::SelectOp::create(b, inexact, odd, high);
+    int64_t limit = int64_t(1) << 53;
+    Value distance = isUnsigned ? value : arith::AddIOp::create(b, value, integer(type, limit));
+    Value isLarge = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, distance,
+                                          integer(type, isUnsigned ? limit : 2 * limit));
+    return arith::SelectOp::create(b, isLarge, rounded, value);
+  }
+
   ImplicitLocOpBuilder b;
 
 private:
@@ -105,7 +121,7 @@ void replace(Operation *op, Value value) {
 }
 
 /// Computes an operation on f16 or bf16 in f32 (conversions of integers to bf16 in f64, which holds
-/// them).
+/// what their rounding depends on).
 void widen(Operation *op) {
   Numbers numbers(op);
   Type result = op->getResult(0).getType();
@@ -121,10 +137,13 @@ void widen(Operation *op) {
   Type wide = fromInteger && getElementTypeOrSelf(result).isBF16() ? Type(numbers.b.getF64Type())
                                                                    : Type(numbers.b.getF32Type());
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(isSmallFloat(operand.getType())
-                           ? numbers.extend(operand, shaped(operand.getType(), wide))
-                           : operand);
+  for (Value operand : op->getOperands()) {
+    if (isSmallFloat(operand.getType()))
+      operand = numbers.extend(operand, shaped(operand.getType(), wide));
+    else if (wide.isF64() && getElementTypeOrSelf(operand).isInteger(64))
+      operand = numbers.narrowed(operand, isa<arith::UIToFPOp>(op));
+    operands.push_back(operand);
+  }
   Type computed = isSmallFloat(result) ? shaped(result, wide) : result;
   Operation *clone = Operation::create(op->getLoc(), op->getName(), TypeRange(computed), operands,
                                        op->getDiscardableAttrDictionary(),

@@ -56,9 +56,16 @@ Tensor spillway::attend(Emitter &emit, const Heads &heads) {
   Tensor value = emit.cast(heads.value, type);
   Shape shape{heads.batch(), heads.query.size(1), heads.queries(), value.size(3)};
   Builder b(emit.context());
+  // The operation's scale is an f32; what more an f64 has goes into the query.
+  Tensor query = heads.query;
+  auto scale = static_cast<float>(heads.scale);
+  if (type == DataType::f64 && scale != heads.scale) {
+    query = emit.mul(query, emit.like(query, heads.scale));
+    scale = 1;
+  }
   return {emit.create<nn::AttentionOp>(
-              emit.typeOf(type, shape), heads.query.value, heads.key.value, value.value,
-              joinMasks(emit, heads), b.getF32FloatAttr(static_cast<float>(heads.scale)),
+              emit.typeOf(type, shape), query.value, heads.key.value, value.value,
+              joinMasks(emit, heads), b.getF32FloatAttr(scale),
               b.getF32FloatAttr(static_cast<float>(heads.softcap)),
               heads.isCausal ? b.getI64IntegerAttr(heads.past) : IntegerAttr(),
               nn::MaskedRowAttr::get(emit.context(), nn::MaskedRow::zero)),

@@ -151,7 +151,7 @@ struct Direction {
   std::optional<Tensor> bias, recurrentBias;
   /// [batch, hidden].
   Tensor initial;
-  ArrayRef<Activation> activations;
+  SmallVector<Activation, 3> activations;
 };
 
 struct Layer {
@@ -162,7 +162,6 @@ struct Layer {
   std::optional<Tensor> lengths;
   bool batchFirst = false;
   std::optional<double> clip;
-  SmallVector<Activation> activations;
   SmallVector<Direction> directions;
 
   int64_t length() const { return x.size(0); }
@@ -261,7 +260,6 @@ FailureOr<Layer> readLayer(Node &node, int64_t gates, ArrayRef<StringRef> defaul
   auto initial = readInitial(node, layer, 5, directions);
   if (failed(activations) || failed(initial))
     return failure();
-  layer.activations = *activations;
   for (int64_t d = 0; d < directions; ++d) {
     Direction each;
     each.backwards = isReverse || d == 1;
@@ -273,8 +271,8 @@ FailureOr<Layer> readLayer(Node &node, int64_t gates, ArrayRef<StringRef> defaul
       each.recurrentBias = emit.sliceDim(both, 0, rows, rows);
     }
     each.initial = ofDirection(emit, *initial, d);
-    each.activations =
-        ArrayRef<Activation>(layer.activations).slice(d * defaults.size(), defaults.size());
+    llvm::append_range(each.activations, ArrayRef<Activation>(*activations)
+                                             .slice(d * defaults.size(), defaults.size()));
     layer.directions.push_back(each);
   }
   return layer;

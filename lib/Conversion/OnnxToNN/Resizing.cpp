@@ -319,9 +319,12 @@ LogicalResult applySizes(Node &node, ArrayRef<int64_t> axes,
   }
   if (notLarger || notSmaller)
     for (int64_t axis : axes) {
-      dimensions[axis].scale = *common;
-      dimensions[axis].result = static_cast<int64_t>(
-          std::floor(*common * static_cast<double>(dimensions[axis].size) + 0.5));
+      Dimension &dimension = dimensions[axis];
+      double result = std::floor(*common * static_cast<double>(dimension.size) + 0.5);
+      if (!(result <= 0x1p40))
+        return node.error() << "the sizes make dimension " << axis << " one of " << result;
+      dimension.scale = *common;
+      dimension.result = static_cast<int64_t>(result);
     }
   return success();
 }

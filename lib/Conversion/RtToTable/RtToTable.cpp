@@ -101,44 +101,35 @@ private:
   FailureOr<Operation> writeOperation(rt::CommandOpInterface command) {
     return TypeSwitch<mlir::Operation *, FailureOr<Operation>>(command.getOperation())
         .Case<rt::ReadOp, rt::WriteOp, rt::CopyOp, rt::LaunchOp, rt::LookupOp, rt::AllGatherOp>(
-            [&](auto op) { return writeCommand(op); })
+            [&](auto op) -> FailureOr<Operation> { return writeCommand(op); })
         .Default([](mlir::Operation *op) {
           return op->emitOpError("has no form in the step table");
         });
   }
 
-  FailureOr<Operation> writeCommand(rt::ReadOp read) {
-    FailureOr<uint32_t> state = stateIndex(read, read.getState());
-    if (failed(state))
-      return failure();
+  Operation writeCommand(rt::ReadOp read) {
     table::Slice target = slice(read.getTarget());
-    return Operation{table::Operation::Read,
-                     table::CreateRead(builder_, *state, read.getOffset(), target.bytes(), &target,
-                                       read.getRankStride())
-                         .Union()};
+    return {table::Operation::Read,
+            table::CreateRead(builder_, states_.lookup(read.getState()), read.getOffset(),
+                              target.bytes(), &target, read.getRankStride())
+                .Union()};
   }
 
-  FailureOr<Operation> writeCommand(rt::WriteOp write) {
-    FailureOr<uint32_t> state = stateIndex(write, write.getState());
-    if (failed(state))
-      return failure();
+  Operation writeCommand(rt::WriteOp write) {
     table::Slice source = slice(write.getSource());
-    return Operation{table::Operation::Write,
-                     table::CreateWrite(builder_, *state, write.getOffset(), source.bytes(), &source,
-                                        write.getRankStride())
-                         .Union()};
+    return {table::Operation::Write,
+            table::CreateWrite(builder_, states_.lookup(write.getState()), write.getOffset(),
+                               source.bytes(), &source, write.getRankStride())
+                .Union()};
   }
 
-  FailureOr<Operation> writeCommand(rt::CopyOp copy) {
+  Operation writeCommand(rt::CopyOp copy) {
     table::Slice source = slice(copy.getSource()), target = slice(copy.getTarget());
-    return Operation{table::Operation::Copy,
-                     table::CreateCopy(builder_, &source, &target).Union()};
+    return {table::Operation::Copy, table::CreateCopy(builder_, &source, &target).Union()};
   }
 
-  FailureOr<Operation> writeCommand(rt::LaunchOp launch) {
-    FailureOr<uint32_t> kernel = kernelIndex(launch);
-    if (failed(kernel))
-      return failure();
+  Operation writeCommand(rt::LaunchOp launch) {
+    uint32_t kernel = kernelIndex(launch);
     std::vector<table::Argument> arguments;
     ArrayRef<int64_t> origins = launch.getOrigins(), held = launch.getHeld();
     for (Value operand : llvm::concat<const Value>(llvm::to_vector(launch.getInputs()), llvm::to_vector(launch.getResults())))
@@ -146,52 +137,68 @@ private:
                              held.empty() ? 0 : held[arguments.size()]);
     auto argumentsOffset = builder_.CreateVectorOfStructs(arguments);
     table::Slice scratch = launch.getScratch() ? slice(launch.getScratch()) : table::Slice();
-    return Operation{table::Operation::Launch,
-                     table::CreateLaunch(builder_, *kernel, argumentsOffset, launch.getUnits()[0],
-                                         launch.getUnits()[1],
-                                         launch.getScratch() ? &scratch : nullptr,
-                                         launch.getScratchPerThread())
-                         .Union()};
+    return {table::Operation::Launch,
+            table::CreateLaunch(builder_, kernel, argumentsOffset, launch.getUnits()[0],
+                                launch.getUnits()[1], launch.getScratch() ? &scratch : nullptr,
+                                launch.getScratchPerThread())
+                .Union()};
   }
 
-  FailureOr<Operation> writeCommand(rt::LookupOp lookup) {
-    FailureOr<uint32_t> state = stateIndex(lookup, lookup.getState());
-    if (failed(state))
-      return failure();
+  Operation writeCommand(rt::LookupOp lookup) {
     table::Slice indices = slice(lookup.getIndices()), target = slice(lookup.getTarget());
     table::Slice rows = slice(lookup.getResident() ? lookup.getResident() : lookup.getStaging());
-    return Operation{table::Operation::Lookup,
-                     table::CreateLookup(builder_, *state, &indices,
-                                         dataType(lookup.getIndexType()), &target,
-                                         lookup.getResident() ? &rows : nullptr,
-                                         lookup.getResident() ? nullptr : &rows)
-                         .Union()};
+    return {table::Operation::Lookup,
+            table::CreateLookup(builder_, states_.lookup(lookup.getState()), &indices,
+                                dataType(lookup.getIndexType()), &target,
+                                lookup.getResident() ? &rows : nullptr,
+                                lookup.getResident() ? nullptr : &rows)
+                .Union()};
   }
 
-  FailureOr<Operation> writeCommand(rt::AllGatherOp gather) {
+  Operation writeCommand(rt::AllGatherOp gather) {
     table::Slice source = slice(gather.getSource()), target = slice(gather.getTarget());
-    return Operation{table::Operation::AllGather,
-                     table::CreateAllGather(builder_, &source, &target).Union()};
+    return {table::Operation::AllGather,
+            table::CreateAllGather(builder_, &source, &target).Union()};
   }
 
-  FailureOr<uint32_t> stateIndex(mlir::Operation *op, StringRef name) {
-    auto it = states_.find(name);
-    if (it == states_.end())
-      return op->emitOpError("names no state: @") << name;
-    return it->second;
+  /// An input or result of a kernel.
+  static table::KernelArgument argument(Type type, Attribute layout, Attribute rows, bool isTiled,
+                                        bool isDepthTiled) {
+    auto tensor = cast<RankedTensorType>(type);
+    auto bytes = static_cast<uint64_t>(nn::tensorBytes(tensor));
+    uint64_t element = nn::elementBytes(tensor.getElementType()), unitBytes = 0;
+    if (auto panels = dyn_cast_if_present<nn::PanelsAttr>(layout)) {
+      unitBytes = panels.getWidth() * nn::panelDepth(tensor, panels.getDim()) * element;
+      bytes = llvm::divideCeil(tensor.getDimSize(panels.getDim()), panels.getWidth()) * unitBytes;
+    } else if (auto run = dyn_cast_if_present<IntegerAttr>(rows)) {
+      unitBytes = run.getInt() * nn::panelDepth(tensor, 0) * element;
+    }
+    return {bytes, isTiled || isDepthTiled ? unitBytes : 0, isTiled};
   }
 
-  FailureOr<uint32_t> kernelIndex(rt::LaunchOp launch) {
+  static std::vector<table::KernelArgument> argumentsOf(nn::KernelOp kernel) {
+    std::vector<table::KernelArgument> arguments;
+    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
+      arguments.push_back(argument(type, kernel.getArgAttr(i, nn::layoutAttrName),
+                                   kernel.getArgAttr(i, nn::rowsAttrName),
+                                   kernel.getArgAttr(i, nn::tiledAttrName) != nullptr,
+                                   kernel.getArgAttr(i, nn::depthTiledAttrName) != nullptr));
+    for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+      arguments.push_back(argument(type, kernel.getResultAttr(i, nn::layoutAttrName), Attribute(),
+                                   kernel.getResultAttr(i, nn::tiledAttrName) != nullptr, false));
+    return arguments;
+  }
+
+  uint32_t kernelIndex(rt::LaunchOp launch) {
     auto [it, isNew] = kernels_.try_emplace(launch.getKernel(), kernelEntries_.size());
     if (!isNew)
       return it->second;
     auto kernel = symbols_.lookupNearestSymbolFrom<nn::KernelOp>(module_, launch.getKernelAttr());
-    if (!kernel)
-      return launch.emitOpError("names no kernel: @") << launch.getKernel();
     nn::CostAttr cost = nn::costOf(kernel);
     auto symbol = builder_.CreateString(launch.getKernel().str());
+    auto arguments = builder_.CreateVectorOfStructs(argumentsOf(kernel));
     kernelEntries_.push_back(table::CreateKernel(
-        builder_, symbol, kernel.getNumArguments(), kernel.getUnits(), cost.getFlops(),
+        builder_, symbol, kernel.getNumArguments(), arguments, kernel.getUnits(), cost.getFlops(),
         static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes(), cost.getShared()));
     return it->second;
   }

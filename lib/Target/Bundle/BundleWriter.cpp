@@ -105,22 +105,26 @@ FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Locatio
   if (std::string foreign = foreignEntry(path); !foreign.empty())
     return emitError(location) << "'" << path.string() << "' holds '" << foreign
                                << "', which is no part of a bundle; it is not replaced";
+  Result<std::optional<FileLock>> lock = lockStates(path, FileLock::exclusive);
+  if (!lock.ok())
+    return diagnose(location, lock.error());
   removeAbandoned(path);
   std::filesystem::path folder = path;
   folder += partialSuffix + std::to_string(::getpid());
   std::filesystem::remove_all(folder, code);
   if (!std::filesystem::create_directory(folder, code))
     return emitMachineError(location, "create '" + folder.string() + "'", code);
-  return BundleWriter(path, folder, location);
+  return BundleWriter(path, folder, std::move(*lock), location);
 }
 
 BundleWriter::BundleWriter(std::filesystem::path path, std::filesystem::path folder,
-                           Location location)
-    : path_(std::move(path)), folder_(std::move(folder)), location_(location) {}
+                           std::optional<FileLock> lock, Location location)
+    : path_(std::move(path)), folder_(std::move(folder)), lock_(std::move(lock)),
+      location_(location) {}
 
 BundleWriter::BundleWriter(BundleWriter &&other)
     : path_(std::move(other.path_)), folder_(std::exchange(other.folder_, {})),
-      location_(other.location_) {}
+      lock_(std::move(other.lock_)), location_(other.location_) {}
 
 BundleWriter::~BundleWriter() {
   std::error_code ignored;
@@ -175,9 +179,10 @@ LogicalResult BundleWriter::shareFile(const std::filesystem::path &file) {
   if (code) {
     code.clear();
     std::filesystem::copy_file(file, target, code);
+    if (code)
+      return emitMachineError(location_, "copy '" + file.string() + "'", code);
+    return diagnose(location_, syncFile(target));
   }
-  if (code)
-    return emitMachineError(location_, "copy '" + file.string() + "'", code);
   return success();
 }
 

@@ -71,3 +71,18 @@ onnx.graph "main" inputs(["q", "k", "v"])
     : tensor<2x6x5x8xf32>, tensor<2x3x7x8xf32>, tensor<2x3x7x4xf32>
   onnx.return %y : !onnx.value
 }
+
+// -----
+
+// A scale that is no f32 goes into the query of f64.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[SCALE:.*]] = arith.constant dense<0.353553390593273{{[0-9]+}}> : tensor<1x4x3x8xf64>
+// CHECK: %[[Q:.*]] = arith.mulf %{{.*}}, %[[SCALE]] : tensor<1x4x3x8xf64>
+// CHECK: nn.attention <zero> %[[Q]], %{{.*}}, %{{.*}} scale 1.000000e+00 : tensor<1x4x3x8xf64>
+onnx.graph "main" inputs(["q", "k", "v"])
+    dims([["", "", "", ""], ["", "", "", ""], ["", "", "", ""]]) outputs(["y"]) {
+^bb0(%q: tensor<1x4x3x8xf64>, %k: tensor<1x4x3x8xf64>, %v: tensor<1x4x3x8xf64>):
+  %y = onnx.node "Attention" (%q, %k, %v) version 23 {}
+    : tensor<1x4x3x8xf64>, tensor<1x4x3x8xf64>, tensor<1x4x3x8xf64>
+  onnx.return %y : !onnx.value
+}

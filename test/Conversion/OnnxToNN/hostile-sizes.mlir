@@ -12,6 +12,8 @@ module {
   onnx.initializer @zero "zero" : tensor<i64> = dense<0> : tensor<i64>
   onnx.initializer @minus "minus" : tensor<i64> = dense<-1> : tensor<i64>
   onnx.initializer @one "one" : tensor<i64> = dense<1> : tensor<i64>
+  onnx.initializer @ends "ends" : tensor<2xi64> = dense<[1, 1099511627776]> : tensor<2xi64>
+  onnx.initializer @most "most" : tensor<2xi64> = dense<1099511627776> : tensor<2xi64>
   onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
   ^bb0(%x: tensor<2x3xf32>):
     %row = onnx.use @row : tensor<1xi64>
@@ -44,6 +46,13 @@ module {
     %10 = onnx.node "Add" (%8, %9) version 14 {} : !onnx.value, !onnx.value
     // expected-error @+1 {{MatMul: makes a tensor of more than 36028797018963968 elements}}
     %11 = onnx.node "MatMul" (%9, %8) version 13 {} : !onnx.value, !onnx.value
+    %none = onnx.none
+    %ends = onnx.use @ends : tensor<2xi64>
+    %most = onnx.use @most : tensor<2xi64>
+    %12 = onnx.node "ConstantOfShape" (%ends) version 9 {} : tensor<2xi64>
+    // expected-error @+1 {{Resize: the sizes make dimension 1 one of 1.2}}
+    %13 = onnx.node "Resize" (%12, %none, %none, %most) version 18 {keep_aspect_ratio_policy = "not_smaller"}
+      : !onnx.value, !onnx.none, !onnx.none, tensor<2xi64>
     onnx.return %x : tensor<2x3xf32>
   }
 }

@@ -3,6 +3,7 @@
 #include "spillway/Differentiate/Differentiate.h"
 
 #include "dialects/NN/NN.h"
+#include "runtime/base/Near.h"
 #include "spillway/Interpreter/Interpreter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -93,7 +94,7 @@ protected:
       };
       double expected = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / 12e-3;
       double found = gradient.empty() ? 0 : gradient[i];
-      EXPECT_TRUE(std::abs(found - expected) <= 1e-7 * (1 + std::abs(expected)))
+      EXPECT_TRUE(isNear(found, expected, 1e-7 * (1 + std::abs(expected))))
           << "argument " << argument << ", element " << i << ": " << found << ", differences give "
           << expected;
     }

@@ -186,6 +186,10 @@ TEST_F(InterpreterTest, casts) {
   cast("arith.trunci", "i64", "[511, 2, 256]", "i1", "[true, false, false]");
   cast("arith.sitofp", "i64", "[-1, 9007199254740993, 16777217]", "f32",
        "[-1.0, 9.00719925e+15, 16777216.0]");
+  // A tie between neighbours, and numbers just above, which an f64 does not hold.
+  cast("arith.sitofp", "i64", "[4629700416936869888, 4629700416936869889, -4629700416936869889]", "bf16",
+       "[0x5E80, 0x5E81, 0xDE81]");
+  cast("arith.uitofp", "i64", "[-1, 4629700416936869889, 0]", "bf16", "[0x5F80, 0x5E81, 0x0000]");
   cast("arith.uitofp", "i8", "[-1, 1, 2]", "f16", "[255.0, 1.0, 2.0]");
   cast("arith.fptosi", "f32", "[-2.9, 1.0e10, 0x7FC00000]", "i32", "[-2, 2147483647, 0]");
   cast("arith.fptoui", "f64", "[-2.9, 255.9, 1.0e10]", "i8", "[0, -1, -1]");

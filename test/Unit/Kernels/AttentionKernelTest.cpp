@@ -3,6 +3,8 @@
 #include "test/Unit/Kernels/KernelHarness.h"
 #include "test/Unit/Kernels/Numbers.h"
 
+#include "runtime/base/Near.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -178,12 +180,8 @@ void check(const Attention &a) {
 
   std::vector<double> exact = operands.exact(a), got = decode(a.type, whole);
   auto expectNear = [&](double value, double expected, int64_t at) {
-    if (std::isnan(expected))
-      ASSERT_TRUE(std::isnan(value)) << value << " at " << at;
-    else
-      ASSERT_TRUE(std::fabs(value - expected) <=
-                  tolerance(a.type) * std::max(1.0, std::fabs(expected)))
-          << value << ", exactly " << expected << ", at " << at;
+    ASSERT_TRUE(isNear(value, expected, tolerance(a.type) * std::max(1.0, std::fabs(expected))))
+        << value << ", exactly " << expected << ", at " << at;
   };
   int64_t at = 0;
   for (int64_t b = 0; b < a.batches; ++b)

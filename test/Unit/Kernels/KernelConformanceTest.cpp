@@ -8,6 +8,7 @@
 #include "test/Unit/Kernels/KernelHarness.h"
 #include "test/Unit/Kernels/RandomKernel.h"
 
+#include "runtime/base/Near.h"
 #include "runtime/base/ThreadTeam.h"
 
 #include "spillway/Interpreter/Interpreter.h"
@@ -62,10 +63,8 @@ std::string difference(const TensorValue &expected, const std::byte *got, bool e
       continue;
     if (isFloat) {
       double e = floatAt(type, wanted, i), g = floatAt(type, got, i);
-      if (std::isnan(e) && std::isnan(g))
-        continue;
       double limit = tolerance(type.getElementType()) * std::max(1.0, std::fabs(e));
-      if (!exact && std::fabs(e - g) <= limit)
+      if (exact ? std::isnan(e) && std::isnan(g) : isNear(g, e, limit))
         continue;
       return fmt::format("element {} is {:a} ({}), not {:a} ({})", i, g, g, e, e);
     }

@@ -315,6 +315,21 @@ TEST(MapKernel, GatherClampsAndReports) {
   check({0, 10, -11, INT64_MAX, INT64_MIN, 3}, {0, 9, 0, 9, 0, 3}, KernelFault::indexOutOfRange);
 }
 
+TEST(MapKernel, NothingIsAnIndexIntoNothing) {
+  CompiledKernels kernels(
+      mapKernel("(%data: tensor<4x0xf32>, %ids: tensor<19xi64>) -> (tensor<4x19xf32>)", R"(
+      %0 = nn.gather %data[%ids] dim 1 : tensor<4x0xf32>, tensor<19xi64> -> tensor<4x19xf32>
+      nn.yield %0 : tensor<4x19xf32>)"));
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  float none = 0;
+  for (int64_t id : {-1, 0, 1}) {
+    std::vector<int64_t> ids(19, id);
+    int32_t fault = 0;
+    runAllCuts<float>(kernels, "k", {&none, ids.data()}, 4 * 19, &fault);
+    EXPECT_EQ(fault, static_cast<int32_t>(KernelFault::indexOutOfRange)) << id;
+  }
+}
+
 TEST(MapKernel, GatherAlongLanes) {
   CompiledKernels kernels(
       mapKernel("(%data: tensor<4x50xf32>, %ids: tensor<19xi32>) -> tensor<4x19xf32>", R"(
@@ -536,6 +551,32 @@ TEST(MapKernel, F64RoundsOnceToSmallFloats) {
   EXPECT_EQ(bf16[4], 0x3f00);
   EXPECT_EQ(f16[4], 0x3800);
   EXPECT_EQ(f16[5], 0x7bff);
+}
+
+TEST(MapKernel, IntegersRoundOnceToSmallFloats) {
+  CompiledKernels kernels(mapKernel("(%x: tensor<9xi64>) -> (tensor<9xbf16>, tensor<9xbf16>)", R"(
+      %0 = arith.sitofp %x : tensor<9xi64> to tensor<9xbf16>
+      %1 = arith.uitofp %x : tensor<9xi64> to tensor<9xbf16>
+      nn.yield %0, %1 : tensor<9xbf16>, tensor<9xbf16>)"));
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  constexpr int64_t one = 1;
+  // Ties between neighbours, and what lies just above, which an f64 does not hold.
+  std::vector<int64_t> x = {(one << 62) + (one << 54),
+                            (one << 62) + (one << 54) + 1,
+                            -(one << 62) - (one << 54),
+                            -(one << 62) - (one << 54) - 1,
+                            (one << 53) + (one << 45) + 1,
+                            (one << 40) + (one << 32) + 1,
+                            INT64_MAX,
+                            INT64_MIN,
+                            -1};
+  std::vector<uint16_t> asSigned(9), asUnsigned(9);
+  void *operands[] = {x.data(), asSigned.data(), asUnsigned.data()};
+  kernels.run("k", operands);
+  EXPECT_EQ(asSigned, (std::vector<uint16_t>{0x5e80, 0x5e81, 0xde80, 0xde81, 0x5a01, 0x5381, 0x5f00,
+                                             0xdf00, 0xbf80}));
+  EXPECT_EQ(asUnsigned, (std::vector<uint16_t>{0x5e80, 0x5e81, 0x5f40, 0x5f40, 0x5a01, 0x5381,
+                                               0x5f00, 0x5f00, 0x5f80}));
 }
 
 TEST(MapKernel, ResultsOfSeveralShapes) {

@@ -2,6 +2,8 @@
 
 #include "test/Unit/Kernels/KernelHarness.h"
 
+#include "runtime/base/Near.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +88,7 @@ protected:
 
   void expectNear(float got, double exact) const {
     double tolerance = std::get<2>(GetParam()) == "bf16" ? 0x1p-8 : 4e-6;
-    ASSERT_TRUE(std::fabs(got - exact) <= tolerance * std::max(1.0, std::fabs(exact)))
+    ASSERT_TRUE(isNear(got, exact, tolerance * std::max(1.0, std::fabs(exact))))
         << got << ", exactly " << exact;
   }
 };

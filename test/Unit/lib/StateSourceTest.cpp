@@ -77,6 +77,24 @@ TEST_F(VarintStateTest, readsInAnyOrderAndCut) {
   expect(*source, bytes - 1, 1);
 }
 
+TEST_F(VarintStateTest, anyNumberButZeroIsTrue) {
+  std::string folder = testing::TempDir(), varints, raw("\0\1\2\377", 4);
+  for (uint64_t element : {uint64_t(0), uint64_t(1), uint64_t(256), ~uint64_t(0)})
+    append(varints, element);
+  std::ofstream(folder + "/bools.bin", std::ios::binary) << raw << varints;
+  for (std::string extent : {std::string("0, 4"), "4, " + std::to_string(varints.size()) + ", varint = true"}) {
+    module = parseSourceString<ModuleOp>(
+        "zero.state @w \"w\" : tensor<4xi1> role(<parameter>) source(#zero.file<\"bools.bin\", " + extent + ">)",
+        &context);
+    ASSERT_TRUE(module) << diagnostics;
+    auto source = StateSource::open(*module->getOps<zero::StateOp>().begin(), folder);
+    ASSERT_TRUE(succeeded(source)) << diagnostics;
+    std::vector<char> bytes(4);
+    ASSERT_TRUE(succeeded((*source)->read(0, bytes))) << diagnostics;
+    EXPECT_EQ(bytes, (std::vector<char>{0, 1, 1, 1})) << extent;
+  }
+}
+
 TEST_F(VarintStateTest, refusesTooFewAndTooMany) {
   std::vector<char> bytes(elements.size() * sizeof(int32_t));
   encoded.pop_back();

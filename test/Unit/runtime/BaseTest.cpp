@@ -1,6 +1,8 @@
 #include "runtime/base/Checksum.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Finite.h"
+#include "runtime/base/MappedFile.h"
+#include "runtime/base/Near.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
 #include "runtime/memory/Arena.h"
@@ -11,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +25,35 @@ namespace {
 uint64_t size(const char *text) {
   Result<uint64_t> parsed = parseSize(text);
   return parsed.ok() ? *parsed : UINT64_MAX;
+}
+
+TEST(Near, infinitiesAndNaNsAreNearThemselvesAlone) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(isNear(1, 1.5, 0.5));
+  EXPECT_FALSE(isNear(1, 1.6, 0.5));
+  for (double special : {infinity, -infinity, nan}) {
+    EXPECT_TRUE(isNear(special, special, 0));
+    for (double limit : {1.0, infinity, nan})
+      for (double other : {0.0, 1e300, -special}) {
+        bool same = std::isnan(special) && std::isnan(other);
+        EXPECT_EQ(isNear(special, other, limit), same) << special << " " << other;
+        EXPECT_EQ(isNear(other, special, limit), same) << other << " " << special;
+      }
+  }
+}
+
+TEST(MappedFile, isTheUsersToName) {
+  test::TemporaryFolder folder;
+  test::writeBytes(folder.path() / "f", std::vector<std::byte>(3, std::byte(7)));
+  Result<MappedFile> mapped = MappedFile::open(folder.path() / "f");
+  ASSERT_TRUE(mapped.ok());
+  EXPECT_EQ(mapped->bytes().size(), 3u);
+  for (std::filesystem::path path : {folder.path() / "none", folder.path()}) {
+    mapped = MappedFile::open(path);
+    ASSERT_FALSE(mapped.ok());
+    EXPECT_EQ(mapped.error().kind, ErrorKind::user) << path;
+  }
 }
 
 TEST(Size, takesUnitsOfBothKinds) {

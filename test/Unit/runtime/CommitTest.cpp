@@ -301,6 +301,31 @@ TEST(Commit, whatIsDamagedIsNamedOrTheOneBeforeIsFound) {
   EXPECT_NE(openError().find("cannot open"), std::string::npos) << openError();
 }
 
+TEST(Commit, aDamagedLogIsNotOneWithoutCommits) {
+  Training training;
+  auto openError = [&] {
+    Result<Store> store = Store::open(training.bundle.folder.path());
+    return store.ok() ? "accepted" : store.error().message;
+  };
+  expectCommitted(training.bundle.folder.path(), 0);
+  for (uint64_t offset : {uint64_t(0), uint64_t(56), blockBytes - 1}) {
+    damage(training.path(commitsName), offset);
+    EXPECT_NE(openError().find("neither of its records is whole"), std::string::npos)
+        << openError();
+    damage(training.path(commitsName), offset);
+  }
+  // Of the first commit there is one record, and behind it that of what was compiled.
+  ASSERT_OK(training.open());
+  ASSERT_OK(training.trainTo(1, 1));
+  training.close();
+  damage(training.path(commitsName), recordPlace(0) + 40);
+  expectCommitted(training.bundle.folder.path(), 1);
+  damage(training.path(commitsName), recordPlace(1) + 40);
+  EXPECT_NE(openError().find("neither of its records is whole"), std::string::npos) << openError();
+  damage(training.path(commitsName), recordPlace(0) + 40);
+  expectCommitted(training.bundle.folder.path(), 0);
+}
+
 TEST(Commit, anOverwrittenVersionIsNotTakenForAWholeOne) {
   Training training;
   ASSERT_OK(training.open());

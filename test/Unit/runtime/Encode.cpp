@@ -1,6 +1,8 @@
 #include "test/Unit/runtime/Encode.h"
 #include "runtime/table/table_generated.h"
 
+#include <algorithm>
+
 namespace spillway::test {
 
 namespace {
@@ -21,9 +23,15 @@ public:
         arenas.push_back(
             table::CreateArena(builder_, static_cast<table::Tier>(tier), program.arenaBytes[tier]));
     std::vector<Offset<table::Kernel>> kernels;
-    for (const std::string &symbol : program.kernels)
-      kernels.push_back(table::CreateKernelDirect(builder_, symbol.c_str(), options_.kernelInputs,
+    for (uint32_t kernel = 0; kernel < program.kernels.size(); ++kernel) {
+      std::vector<table::KernelArgument> arguments;
+      for (const TakenArgument &taken :
+           options_.kernelArguments.empty() ? given(program, kernel) : options_.kernelArguments)
+        arguments.emplace_back(taken.bytes, taken.unitBytes, taken.isTiled);
+      kernels.push_back(table::CreateKernelDirect(builder_, program.kernels[kernel].c_str(),
+                                                  options_.kernelInputs, &arguments,
                                                   options_.kernelUnits, options_.kernelFlops));
+    }
     auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
     auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);
     auto checkpoint = encodeCommands(program.checkpoint);
@@ -36,6 +44,30 @@ public:
   }
 
 private:
+  /// Arguments that start at unit 0 in all launches are whole, others are tiles.
+  static std::vector<TakenArgument> given(const Program &program, uint32_t kernel) {
+    std::vector<TakenArgument> taken;
+    for (const Command &command : program.step) {
+      auto *launch = std::get_if<LaunchOperation>(&command.operation);
+      if (!launch || launch->kernel != kernel)
+        continue;
+      taken.resize(launch->arguments.size());
+      for (size_t i = 0; i < taken.size(); ++i) {
+        const auto &[slice, origin, units] = launch->arguments[i];
+        taken[i].isTiled |= origin != 0;
+        if (int64_t count = launch->end - launch->begin; count > 0 && origin >= 0) {
+          taken[i].unitBytes = slice.bytes / static_cast<uint64_t>(count);
+          taken[i].bytes = std::max(taken[i].bytes, slice.bytes + static_cast<uint64_t>(origin) *
+                                                                      taken[i].unitBytes);
+        }
+      }
+    }
+    for (TakenArgument &argument : taken)
+      if (!argument.isTiled)
+        argument.unitBytes = 0;
+    return taken;
+  }
+
   std::vector<Offset<table::Binding>> encodeBindings(const std::vector<Binding> &bindings) {
     std::vector<Offset<table::Binding>> encoded;
     for (const Binding &binding : bindings) {

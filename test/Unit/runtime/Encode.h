@@ -9,6 +9,13 @@
 
 namespace spillway::test {
 
+/// What a kernel says that it takes of an argument; see table.fbs.
+struct TakenArgument {
+  uint64_t bytes = 0;
+  uint64_t unitBytes = 0;
+  bool isTiled = false;
+};
+
 struct EncodeOptions {
   uint32_t version = tableVersion;
   /// Of reads and writes, in the state.
@@ -17,6 +24,8 @@ struct EncodeOptions {
   uint64_t partStride = 0;
   /// Of every kernel.
   uint32_t kernelInputs = 0;
+  /// Empty: each kernel takes what its launches give.
+  std::vector<TakenArgument> kernelArguments = {};
   int64_t kernelUnits = int64_t(1) << 40;
   /// So many that threads divide each launch.
   uint64_t kernelFlops = uint64_t(1) << 62;

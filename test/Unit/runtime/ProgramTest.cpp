@@ -1,5 +1,6 @@
 #include "runtime/executor/Program.h"
 #include "runtime/table/table_generated.h"
+#include "test/Unit/runtime/EmptyCommits.h"
 #include "test/Unit/runtime/Encode.h"
 #include "test/Unit/runtime/FlatBufferDamage.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
@@ -22,7 +23,7 @@ class ProgramTest : public testing::Test {
 protected:
   void SetUp() override {
     writeBytes(folder.path() / "states.bin", std::vector<std::byte>(32768));
-    writeBytes(folder.path() / commitsName, std::vector<std::byte>(commitsFileBytes(2)));
+    writeBytes(folder.path() / commitsName, emptyCommits(2));
     linkedPath = folder.path() / "model.onnx";
     writeBytes(linkedPath, std::vector<std::byte>(1000));
     std::vector<StoreFile> files = {{"states.bin", false, 32768, 0}, {linkedPath, true, 1000, 0}};
@@ -130,6 +131,25 @@ TEST_F(ProgramTest, readsWhatWasEncoded) {
   EXPECT_EQ(plannedWriteBytes(parsed->step), 4096u);
 }
 
+TEST_F(ProgramTest, takesTilesWhereTheKernelDoes) {
+  auto isTaken = [&](TakenArgument taken, int64_t begin, int64_t end, int64_t origin,
+                     int64_t units) {
+    options.kernelArguments = {taken};
+    LaunchOperation &launch = operationOf<LaunchOperation>(program.step[1]);
+    launch.begin = begin;
+    launch.end = end;
+    launch.arguments[0].origin = origin;
+    launch.arguments[0].units = units;
+    return refusal();
+  };
+  // 1024 bytes are four units; the last of all has 200 bytes.
+  EXPECT_EQ(isTaken({4040, 256, true}, 8, 12, 8, 0), "accepted");
+  EXPECT_EQ(isTaken({4040, 256, true}, 9, 11, 8, 0), "accepted");
+  EXPECT_EQ(isTaken({1000, 256, true}, 0, 4, 0, 0), "accepted");
+  EXPECT_EQ(isTaken({5064, 256, true}, 16, 20, 16, 0), "accepted");
+  EXPECT_EQ(isTaken({4040, 256, false}, 0, 1, 12, 4), "accepted");
+}
+
 TEST_F(ProgramTest, dividesOnlyLaunchesThatAreWorthIt) {
   auto isDivided = [&](int64_t units, uint64_t flops) {
     options.kernelUnits = units;
@@ -224,7 +244,40 @@ TEST_F(ProgramTest, refusesEachContradiction) {
       {"units 5 to 4", [&](auto &p, auto &) { launch(p).begin = 5; }},
       {"units -1 to 4", [&](auto &p, auto &) { launch(p).begin = -1; }},
       {"units 0 to 4 of 3", [&](auto &, auto &o) { o.kernelUnits = 3; }},
-      {"too few arguments for 2 inputs", [&](auto &, auto &o) { o.kernelInputs = 2; }},
+      {"2 inputs among 1 arguments", [&](auto &, auto &o) { o.kernelInputs = 2; }},
+      {"the kernel 'k' takes 140737488355328 bytes",
+       [&](auto &, auto &o) { o.kernelArguments = {{.bytes = uint64_t(1) << 47}}; }},
+      {"it has 1 arguments; its kernel takes 2",
+       [&](auto &, auto &o) { o.kernelArguments = {{1024}, {1024}}; }},
+      {"argument 0 has 1024 bytes; its kernel takes 1025",
+       [&](auto &, auto &o) { o.kernelArguments = {{1025}}; }},
+      {"argument 0 is a tile; its kernel takes the whole",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{1024}};
+         launch(p).arguments[0].origin = 1;
+       }},
+      {"argument 0 is a tile; its kernel takes the whole",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{1024}};
+         launch(p).arguments[0].units = 1;
+       }},
+      {"argument 0 has 1024 bytes; its kernel takes 1280",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{4096, 256, true}};
+         launch(p).end = 5;
+       }},
+      {"argument 0 starts at unit 2, after the units 0 to 4",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{4096, 256, true}};
+         launch(p).arguments[0].origin = 2;
+       }},
+      {"argument 0 has 1024 bytes; its kernel takes 2048",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{4096, 256, false}};
+         launch(p).arguments[0].units = 8;
+       }},
+      {"argument 0 has 1024 bytes; its kernel takes 4096",
+       [&](auto &, auto &o) { o.kernelArguments = {{4096, 256, false}}; }},
       {"units 0 to 4611686018427387904",
        [&](auto &p, auto &) { launch(p).end = int64_t(1) << 62; }},
       {"argument 0 has", [&](auto &p, auto &) { launch(p).arguments[0].slice.bytes = 70000; }},

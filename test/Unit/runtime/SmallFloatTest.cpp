@@ -11,7 +11,7 @@ namespace {
 
 struct Codec {
   float (*decode)(uint16_t);
-  uint16_t (*encode)(double);
+  uint16_t (*encode)(long double);
   uint16_t infinity;
 };
 

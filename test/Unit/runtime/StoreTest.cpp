@@ -3,6 +3,7 @@
 #include "runtime/base/File.h"
 #include "runtime/state/Panels.h"
 #include "runtime/table/store_generated.h"
+#include "test/Unit/runtime/EmptyCommits.h"
 #include "test/Unit/runtime/FlatBufferDamage.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 
@@ -27,7 +28,7 @@ protected:
     std::iota(reinterpret_cast<uint8_t *>(bytes.data()),
               reinterpret_cast<uint8_t *>(bytes.data()) + bytes.size(), uint8_t(3));
     writeBytes(folder.path() / "states.bin", bytes);
-    writeBytes(folder.path() / commitsName, std::vector<std::byte>(commitsFileBytes(1)));
+    writeBytes(folder.path() / commitsName, emptyCommits(1));
     linkedPath = folder.path() / "model.onnx";
     writeBytes(linkedPath, std::span(bytes).first(1000));
     Result<FileFacts> facts = fileFacts(linkedPath);
@@ -117,7 +118,7 @@ TEST_F(StoreTest, refusesEachContradiction) {
 }
 
 TEST_F(StoreTest, aCommitPutsItsSlotFirst) {
-  std::vector<std::byte> commits(commitsFileBytes(1));
+  std::vector<std::byte> commits = emptyCommits(1);
   auto putCommit = [&](const Commit &commit, uint64_t sum) {
     std::span sums(commits.data() + checksumsPlace(commit.slot, 1), blockBytes);
     std::memcpy(sums.data(), &sum, sizeof(sum));

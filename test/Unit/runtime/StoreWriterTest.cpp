@@ -1,3 +1,4 @@
+#include "runtime/io/EngineDouble.h"
 #include "runtime/state/StateReader.h"
 #include "test/Unit/runtime/TestBundle.h"
 
@@ -65,6 +66,39 @@ TEST_F(StoreWriterTest, whatIsWrittenComesBackInCanonicalOrder) {
     EXPECT_EQ(readBack(*view), std::vector(expected.begin(), expected.end()))
         << state.state.type.name;
   }
+}
+
+/// Counts the bytes that are asked for at a time.
+class CountingEngine final : public io::EngineDouble {
+public:
+  explicit CountingEngine(std::unique_ptr<io::Engine> inner) : EngineDouble(std::move(inner)) {}
+
+  Status submit(const io::Request &request) override {
+    bytes_ = inner().inFlight() == 0 ? request.bytes : bytes_ + request.bytes;
+    most = std::max(most, bytes_);
+    return inner().submit(request);
+  }
+  Status poll(std::vector<io::Completion> &completions, io::TimePoint until) override {
+    return inner().poll(completions, until);
+  }
+  uint64_t inFlight() const override { return inner().inFlight(); }
+  std::string name() const override { return "counted " + inner().name(); }
+
+  uint64_t most = 0;
+
+private:
+  uint64_t bytes_ = 0;
+};
+
+TEST_F(StoreWriterTest, widePanelsAreReadByGroups) {
+  TestState wide = make("w", {3, 60'000}, Layout::panels, 1, 1);
+  ASSERT_TRUE(bundle.makeStore({wide}).ok());
+  auto counting = std::make_unique<CountingEngine>(std::move(engine));
+  const CountingEngine &counter = *counting;
+  engine = std::move(counting);
+  std::span<const std::byte> expected = asBytes(wide.values);
+  EXPECT_EQ(readBack(*bundle.store.find("w")), std::vector(expected.begin(), expected.end()));
+  EXPECT_LE(counter.most, uint64_t(8) << 20);
 }
 
 TEST_F(StoreWriterTest, everyDamagedByteIsFoundAndNamed) {

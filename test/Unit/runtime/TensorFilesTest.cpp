@@ -1,4 +1,5 @@
 // Files of tensors: .npy and onnx.TensorProto.
+#include "runtime/io/ExternalData.h"
 #include "runtime/io/Npy.h"
 #include "runtime/io/TensorProto.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
@@ -131,12 +132,76 @@ TEST(Npy, ChecksTheSizeOfTheFile) {
   EXPECT_TRUE(readNpyHeader(folder.path() / "right.npy").ok());
 }
 
+TEST(Npy, AnyByteButZeroIsTrue) {
+  test::TemporaryFolder folder;
+  Bytes file = npy("{'descr': '|b1', 'fortran_order': False, 'shape': (4,)}");
+  for (int element : {0, 1, 2, 255})
+    file.push_back(std::byte(element));
+  std::filesystem::path path = folder.path() / "b.npy";
+  test::writeBytes(path, file);
+  Result<NpyHeader> header = readNpyHeader(path);
+  ASSERT_TRUE(header.ok());
+  Bytes expected = raw<uint8_t>({0, 1, 1, 1}), elements(4);
+  ASSERT_TRUE(readNpyData(path, *header, elements).ok());
+  EXPECT_EQ(elements, expected);
+  Result<NpyFile> opened = NpyFile::open(path);
+  ASSERT_TRUE(opened.ok());
+  elements.assign(4, std::byte(9));
+  ASSERT_TRUE(opened->read(0, elements).ok());
+  EXPECT_EQ(elements, expected);
+}
+
 TEST(Npy, WritesBf16OnlyAsBits) {
   std::vector<int64_t> shape{2};
   EXPECT_FALSE(encodeNpyHeader(DataType::bf16, shape).ok());
   Result<Bytes> header = encodeNpyHeader(DataType::bf16, shape, true);
   ASSERT_TRUE(header.ok());
   EXPECT_EQ(parseNpyHeader(*header)->type, DataType::u16);
+}
+
+TEST(ExternalData, IsAsLongAsItsTypeOrTheModelSaysOrTheFileIs) {
+  test::TemporaryFolder folder;
+  test::writeBytes(folder.path() / "w.bin", Bytes(100));
+  std::filesystem::path model = folder.path() / "m.onnx";
+  auto bytesOf = [&](std::optional<std::string_view> length, std::optional<uint64_t> known) {
+    ExternalData data;
+    EXPECT_TRUE(data.add("location", "w.bin").ok());
+    EXPECT_TRUE(data.add("offset", "40").ok());
+    EXPECT_TRUE(data.add("checksum", "x").ok());
+    if (length)
+      EXPECT_TRUE(data.add("length", *length).ok());
+    Result<ExternalExtent> extent = resolveExternalData(model, data, known);
+    return extent.ok() ? std::to_string(extent->bytes) : extent.error().message;
+  };
+  EXPECT_EQ(bytesOf(std::nullopt, std::nullopt), "60");
+  EXPECT_EQ(bytesOf("0", std::nullopt), "0");
+  EXPECT_EQ(bytesOf("20", std::nullopt), "20");
+  EXPECT_EQ(bytesOf("20", 20), "20");
+  EXPECT_EQ(bytesOf(std::nullopt, 20), "20");
+  EXPECT_EQ(bytesOf("0", 20), "external data of 0 bytes, the type takes 20");
+  EXPECT_EQ(bytesOf("61", std::nullopt), "external data at 'w.bin', bytes 40 to 101, but the file has 100");
+  for (const char *number : {"", "-1", "1x", " 1", "99999999999999999999"}) {
+    Status status = ExternalData().add("length", number);
+    EXPECT_FALSE(status.ok()) << number;
+  }
+}
+
+TEST(ExternalData, LiesBesideTheModelOrWhatItLinksTo) {
+  test::TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "cache");
+  test::writeBytes(folder.path() / "w.bin", Bytes(4));
+  test::writeBytes(folder.path() / "m.onnx", Bytes(4));
+  std::filesystem::path link = folder.path() / "cache" / "m.onnx";
+  std::filesystem::create_symlink("../m.onnx", link);
+  ExternalData data{.location = "w.bin", .length = {}};
+  Result<ExternalExtent> extent = resolveExternalData(link, data, std::nullopt);
+  ASSERT_TRUE(extent.ok()) << extent.error().message;
+  EXPECT_TRUE(std::filesystem::equivalent(extent->path, folder.path() / "w.bin"));
+  for (const char *location : {"", "../w.bin", "/etc/hostname", "none.bin", "cache"}) {
+    data.location = location;
+    extent = resolveExternalData(folder.path() / "m.onnx", data, std::nullopt);
+    EXPECT_EQ(extent.ok() ? ErrorKind::bug : extent.error().kind, ErrorKind::user) << location;
+  }
 }
 
 std::string messageOf(const Result<HostTensor> &tensor) {

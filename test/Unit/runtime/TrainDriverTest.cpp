@@ -178,6 +178,18 @@ TEST_F(TrainDriverTest, resumesBitIdentically) {
   }
 }
 
+TEST_F(TrainDriverTest, linesOfTheLogThatAreOfNoStepAreDropped) {
+  std::string recipe = "--lr 0.01 --log " + place("log.jsonl").string();
+  expectTrained(recipe + " --steps 2");
+  std::ofstream(place("log.jsonl"), std::ios::app)
+      << "{\"step\": \"two\"}\n{\"step\": -1}\n{\"loss\": 1}\n[2]\n{\n";
+  expectTrained(recipe + " --steps 3 --resume");
+  std::vector<nlohmann::json> lines = logLines();
+  ASSERT_EQ(lines.size(), 3u);
+  for (uint64_t step = 1; step <= 3; ++step)
+    EXPECT_EQ(lines[step - 1]["step"], step);
+}
+
 TEST_F(TrainDriverTest, refusesWhatContradictsTheFirstPart) {
   expectError(train("--lr 1"), 1, "Give --steps N");
   expectError(train("--steps 2"), 1, "Give --lr RATE");
@@ -290,8 +302,9 @@ TEST_F(TrainDriverTest, aSignalEndsAfterTheStepInFlight) {
       std::string recipe =
           "--steps 1000 --lr 0.01 --no-shuffle --log " + place("log.jsonl").string() + slowly;
       StartedTool tool(train(recipe));
-      while (logLines().empty())
+      for (int round = 0; round < 3000 && logLines().empty(); ++round)
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ASSERT_FALSE(logLines().empty()) << "no step in a minute";
       tool.signal(number);
       EXPECT_EQ(tool.wait(), 128 + number);
       std::vector<nlohmann::json> lines = logLines();

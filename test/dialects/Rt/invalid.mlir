@@ -140,6 +140,9 @@ rt.program @main ranks(1) threads(1) {
 // -----
 
 // Order over other commands and over a serial stream is order.
+zero.state @w "w" : tensor<2048xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+nn.kernel private @k(tensor<1024xf32>) -> tensor<1024xf32>
+    attributes {schedule = #nn.schedule<map>, units = 2 : i64, scratch = 0 : i64, cost = #nn.cost<1, 1>}
 rt.program @main ranks(1) threads(1) {
   rt.arena host 16384
   %a = rt.buffer "a" host[0, 4096]
@@ -459,5 +462,147 @@ rt.program @main ranks(2) threads(1) {
     %0 = rt.read @w[0] rank_stride 4096 into %own
     // expected-error@+1 {{C6: bytes [0, 8192) of host are read before they were written}}
     %1 = rt.launch @k(%all) into (%y) units [0, 1] after(%0)
+  }
+}
+
+// -----
+
+%b = builtin.unrealized_conversion_cast to !rt.buffer
+// expected-error@+1 {{expects parent op to be one of 'rt.prologue, rt.step, rt.checkpoint'}}
+%0 = rt.all_gather %b into %b
+
+// -----
+
+%b = builtin.unrealized_conversion_cast to !rt.buffer
+// expected-error@+1 {{expects parent op to be one of 'rt.prologue, rt.step, rt.checkpoint'}}
+%0 = rt.copy %b into %b on compute
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+^bb0(%a: !rt.buffer):
+  // expected-error@+1 {{C7: takes a buffer that is no rt.buffer}}
+  rt.input "a" %a "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 4096
+  %a = rt.buffer "a" host[0, 4096]
+  rt.prologue {
+  }
+  rt.step {
+  ^bb0(%b: !rt.buffer):
+    // expected-error@+1 {{C7: takes a buffer that is no rt.buffer}}
+    %0 = rt.copy %b into %a on compute
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 4096
+  %a = rt.buffer "a" host[0, 4096]
+  rt.prologue {
+  }
+  rt.step {
+  ^bb0(%b: !rt.buffer):
+    // expected-error@+1 {{C7: takes a buffer that is no rt.buffer}}
+    %0 = rt.all_gather %a into %b
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 4096
+  %a = rt.buffer "a" host[0, 4096]
+  rt.prologue {
+  }
+  rt.step {
+  ^bb0(%e: !rt.event):
+    // expected-error@+1 {{C2: waits for what is no command of the same list}}
+    %0 = rt.read @w[0] into %a after(%e)
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 4096
+  %a = rt.buffer "a" host[0, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C1: no state @w}}
+    %0 = rt.read @w[0] into %a
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 4096
+  %a = rt.buffer "a" host[0, 4096]
+  rt.input "a" %a "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C1: no state @w}}
+    %0 = rt.write %a into @w[0]
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %c = rt.buffer "c" host[8192, 4096]
+  rt.input "a" %a "i64" [512]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C3: no state @w}}
+    %0 = rt.lookup @w[%a "i64"] into %b staging %c
+  }
+}
+
+// -----
+
+zero.state @k "k" : tensor<1024xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  rt.input "a" %a "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C4: no kernel @k}}
+    %0 = rt.launch @k(%a) into (%b) units [0, 1]
+  }
+}
+
+// -----
+
+nn.kernel private @k(tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+    attributes {schedule = #nn.schedule<map>, units = 2 : i64, scratch = 0 : i64, cost = #nn.cost<1, 1>}
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  rt.input "a" %a "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C4: @k takes 2 inputs and gives 1 results}}
+    %0 = rt.launch @k(%a) into (%b) units [0, 1]
   }
 }

@@ -3,6 +3,10 @@
 
 zero.state @w "w" : tensor<64x32xf32> role(<parameter>) layout(<1>) source(#zero.splat<0.0 : f32>)
 zero.state @e "e" : tensor<10x64xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+nn.kernel private @gemm(tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<1024xf32>
+    attributes {schedule = #nn.schedule<map>, units = 2 : i64, scratch = 0 : i64, cost = #nn.cost<1, 1>}
+nn.kernel private @k(tensor<2048xf32>) -> tensor<1024xf32>
+    attributes {schedule = #nn.schedule<map>, units = 2 : i64, scratch = 0 : i64, cost = #nn.cost<1, 1>}
 
 // CHECK: rt.program @main ranks(1) threads(2) {
 rt.program @main ranks(1) threads(2) {

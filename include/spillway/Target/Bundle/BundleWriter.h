@@ -1,22 +1,24 @@
 // The folder that `compile` leaves behind.
 #pragma once
 
+#include "runtime/base/FileLock.h"
 #include "runtime/bundle/Bundle.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace spillway {
 
 /// A bundle while it is written: a folder beside its final place, put there by commit() in one
 /// step and removed where that does not happen. What a process that was killed has left is removed
-/// by the next one.
+/// by the next one. As long as it lives, nobody trains a bundle that is in its place, or reads its states.
 class BundleWriter {
 public:
-  /// Diagnoses, at `location`, a place that cannot be written or that holds something
-  /// that is no bundle.
+  /// Diagnoses, at `location`, a place that cannot be written, that holds something
+  /// that is no bundle, or a bundle whose states are in use.
   static mlir::FailureOr<BundleWriter> create(std::filesystem::path path, mlir::Location location);
   BundleWriter(BundleWriter &&other);
   ~BundleWriter();
@@ -35,9 +37,12 @@ public:
   mlir::LogicalResult commit(const Manifest &manifest);
 
 private:
-  BundleWriter(std::filesystem::path path, std::filesystem::path folder, mlir::Location location);
+  BundleWriter(std::filesystem::path path, std::filesystem::path folder,
+               std::optional<FileLock> lock, mlir::Location location);
 
   std::filesystem::path path_, folder_;
+  /// On the states of the bundle that is in the place.
+  std::optional<FileLock> lock_;
   mlir::Location location_;
 };
 

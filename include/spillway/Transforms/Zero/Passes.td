@@ -44,7 +44,7 @@ def ZeroOutlineConstantsPass : Pass<"zero-outline-constants", "::mlir::ModuleOp"
     ```
     becomes
     ```mlir
-    zero.state @constant "constant" : tensor<2xi64> role(#zero.role<parameter>) source(dense<[1, 2]> : tensor<2xi64>)
+    zero.state @constant "constant" : tensor<2xi64> role(<constant>) source(dense<[1, 2]> : tensor<2xi64>)
     ...
     %c = zero.use @constant : tensor<2xi64>
     ```

@@ -1,0 +1,13 @@
+// What a compiled step and its trainer call the same.
+#pragma once
+
+#include <string_view>
+
+namespace spillway {
+
+/// Inputs that a trainer sets: scalars of f64.
+inline constexpr std::string_view rateInput = "lr", stepInput = "step";
+/// An output that it reports, besides the first one, which is the loss: scalars of f32.
+inline constexpr std::string_view gradientNormOutput = "grad_norm";
+
+} // namespace spillway
