@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -75,6 +77,59 @@ Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint6
   return bytes;
 }
 
+Error openError(int code, const std::string &what) {
+  Error error = systemError(code, what);
+  for (int mistake : {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG})
+    if (code == mistake)
+      error.kind = ErrorKind::user;
+  return error;
+}
+
+Status requireWritable(const std::filesystem::path &path) {
+  SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(path));
+  if (!target.has_filename())
+    return userError("'{}' names no file", path.string());
+  return requireFolderFor(target);
+}
+
+Status requireFolderFor(std::filesystem::path path) {
+  if (!path.has_filename())
+    path = path.parent_path();
+  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  int error = ::access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  if (std::error_code code; error == 0 && !std::filesystem::is_directory(folder, code))
+    error = ENOTDIR;
+  return error == 0 ? Status() : openError(error, fmt::format("cannot create '{}'", path.string()));
+}
+
+Status copyFile(const std::filesystem::path &from, const std::filesystem::path &to) {
+  SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(from));
+  Descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (source.number() < 0)
+    return systemError(errno, fmt::format("cannot open '{}'", from.string()));
+  Descriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (target.number() < 0)
+    return systemError(errno, fmt::format("cannot create '{}'", to.string()));
+  if (::ioctl(target.number(), FICLONE, source.number()) != 0) {
+    SPILLWAY_RETURN_IF_ERROR(requireSpace(to.has_parent_path() ? to.parent_path() : ".", facts.bytes,
+                                          "the copies of states"));
+    for (uint64_t done = 0; done < facts.bytes;) {
+      ssize_t count = ::copy_file_range(source.number(), nullptr, target.number(), nullptr,
+                                        facts.bytes - done, 0);
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        return systemError(errno, fmt::format("cannot copy '{}' to '{}'", from.string(), to.string()));
+      if (count == 0)
+        return machineError("'{}' became shorter while it was read", from.string());
+      done += static_cast<uint64_t>(count);
+    }
+  }
+  if (::fsync(target.number()) != 0 || target.close() != 0)
+    return systemError(errno, fmt::format("cannot write '{}'", to.string()));
+  return {};
+}
+
 Result<std::filesystem::path> replaceableFile(const std::filesystem::path &path) {
   std::error_code code;
   if (!std::filesystem::exists(path, code))
@@ -92,7 +147,7 @@ Status writeFileAtomically(const std::filesystem::path &link, std::span<const st
   std::string temporary = path.string() + ".tmp";
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.number() < 0)
-    return systemError(errno, fmt::format("cannot create '{}'", temporary));
+    return openError(errno, fmt::format("cannot create '{}'", temporary));
   Status status = writeAll(file.number(), bytes, temporary);
   if (status.ok() && fsync(file.number()) != 0)
     status = systemError(errno, fmt::format("cannot write '{}'", temporary));

@@ -14,6 +14,21 @@ namespace spillway {
 /// The bytes of a file of at most `limit` bytes.
 Result<std::vector<std::byte>> readFile(const std::filesystem::path &path, uint64_t limit);
 
+/// The error of a file that the user names and that cannot be opened (`what`): a user error where it
+/// is not there, is a folder, or may not be opened.
+Error openError(int code, const std::string &what);
+
+/// A user error where no file can be made at `path`: its folder is not there or may not be written
+/// to, or it names a folder or a device.
+Status requireWritable(const std::filesystem::path &path);
+
+/// The same for a folder or file at `path`, whatever is there.
+Status requireFolderFor(std::filesystem::path path);
+
+/// Makes `to` a copy of the file `from`, durably: one that shares its blocks until they are written
+/// where the file system can, else with bytes of its own. A machine error where they have no room.
+Status copyFile(const std::filesystem::path &from, const std::filesystem::path &to);
+
 /// `path`, or where a link there leads. A user error for anything but a regular file, or a name
 /// that is free.
 Result<std::filesystem::path> replaceableFile(const std::filesystem::path &path);

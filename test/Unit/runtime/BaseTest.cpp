@@ -3,6 +3,7 @@
 #include "runtime/base/Finite.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Near.h"
+#include "runtime/base/Memory.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
 #include "runtime/memory/Arena.h"
@@ -162,6 +163,54 @@ TEST(Arena, isAlignedZeroAndResidentOnlyWhereTouched) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->data()) % 4096, 0u);
   EXPECT_EQ(arena->data()[arena->size() - 1], std::byte{0});
   EXPECT_LT(residentBytes() - before, 8u << 20);
+}
+
+TEST(Memory, isThatOfTheGroupThatLeavesLeast) {
+  test::TemporaryFolder folder;
+  std::filesystem::path proc = folder.path() / "proc", groups = folder.path() / "groups";
+  auto write = [](const std::filesystem::path &file, std::string_view text) {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  };
+  EXPECT_EQ(machineMemory(proc, groups).total, uint64_t(1) << 63);
+  write(proc / "meminfo", "MemTotal:        1000 kB\nMemFree:  1 kB\nMemAvailable:     500 kB\n");
+  EXPECT_EQ(machineMemory(proc, groups).total, 1000u * 1024);
+  EXPECT_EQ(machineMemory(proc, groups).available, 500u * 1024);
+  write(proc / "self/cgroup", "4:memory:/old\n0::/a/b\n");
+  write(groups / "a/b/memory.max", "max\n");
+  EXPECT_EQ(machineMemory(proc, groups).total, 1000u * 1024);
+  write(groups / "a/memory.max", "400000\n");
+  write(groups / "a/memory.current", "300000\n");
+  write(groups / "a/memory.stat", "anon 1\ninactive_file 50000\nactive_file 30000\n");
+  EXPECT_EQ(machineMemory(proc, groups).total, 400000u);
+  EXPECT_EQ(machineMemory(proc, groups).available, 180000u);
+  write(groups / "memory/old/memory.limit_in_bytes", "200000\n");
+  write(groups / "memory/old/memory.usage_in_bytes", "250000\n");
+  EXPECT_EQ(machineMemory(proc, groups).total, 200000u);
+  EXPECT_EQ(machineMemory(proc, groups).available, 0u);
+}
+
+TEST(File, copiesAreTheirOwn) {
+  test::TemporaryFolder folder;
+  std::vector<std::byte> bytes(3 << 20, std::byte(7));
+  ASSERT_TRUE(writeFileAtomically(folder.path() / "a", bytes).ok());
+  ASSERT_TRUE(copyFile(folder.path() / "a", folder.path() / "b").ok());
+  EXPECT_EQ(*readFile(folder.path() / "b", 1 << 30), bytes);
+  std::vector<std::byte> other(10, std::byte(9));
+  std::fstream(folder.path() / "b", std::ios::in | std::ios::out | std::ios::binary)
+      .write(reinterpret_cast<const char *>(other.data()), 10);
+  EXPECT_EQ(*readFile(folder.path() / "a", 1 << 30), bytes);
+  EXPECT_EQ(copyFile(folder.path() / "none", folder.path() / "c").error().kind, ErrorKind::machine);
+}
+
+TEST(File, placesForOutputsAreFoundOrRefused) {
+  test::TemporaryFolder folder;
+  EXPECT_TRUE(requireWritable(folder.path() / "new").ok());
+  for (std::filesystem::path place : {folder.path() / "none" / "x", folder.path(), folder.path() / ""}) {
+    Status status = requireWritable(place);
+    ASSERT_FALSE(status.ok()) << place;
+    EXPECT_EQ(status.error().kind, ErrorKind::user);
+  }
 }
 
 TEST(Arena, prefaultMakesItResident) {
