@@ -60,10 +60,31 @@ Status requireOutsideBundles(const std::filesystem::path &file) {
   return {};
 }
 
+Status requireOutput(const std::filesystem::path &file) {
+  SPILLWAY_RETURN_IF_ERROR(requireWritable(file));
+  SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(file));
+  return requireOutsideBundles(target);
+}
+
+Result<uint64_t> committedSteps(const std::filesystem::path &folder) {
+  if (std::error_code code; !std::filesystem::exists(folder / commitsName, code))
+    return uint64_t(0);
+  SPILLWAY_ASSIGN_OR_RETURN(Store store, Store::open(folder));
+  return store.lastCommit().step;
+}
+
 Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
   std::error_code code;
-  if (!std::filesystem::is_directory(folder, code))
+  std::filesystem::file_status status = std::filesystem::status(folder, code);
+  if (!std::filesystem::exists(status))
     return userError("'{}' is no bundle: there is no such folder", folder.string());
+  if (!std::filesystem::is_directory(status)) {
+    std::string compile;
+    if (folder.extension() == ".onnx")
+      compile = fmt::format(": compile it first, `spillway compile {} -o {}`", folder.string(),
+                            std::filesystem::path(folder).replace_extension(".spill").string());
+    return userError("'{}' is no bundle, but a file{}", folder.string(), compile);
+  }
   if (!std::filesystem::exists(folder / manifestName, code))
     return userError("'{}' is no bundle: it has no {}", folder.string(), manifestName);
   std::filesystem::path path = folder / manifestName;

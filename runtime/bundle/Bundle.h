@@ -42,6 +42,13 @@ Status writeManifest(const std::filesystem::path &folder, const Manifest &manife
 /// A user error for a file that lies in a bundle, which is what no other output may overwrite.
 Status requireOutsideBundles(const std::filesystem::path &file);
 
+/// A user error where no output can be written to `file`: there is no folder for it, no regular file
+/// has its name, or it lies in a bundle.
+Status requireOutput(const std::filesystem::path &file);
+
+/// Steps that the bundle at `folder` has been trained for; 0 also where there is no bundle.
+Result<uint64_t> committedSteps(const std::filesystem::path &folder);
+
 /// A checked bundle: its version, and that kernels.so, table.bin and the store's index have the
 /// recorded checksums.
 /// Loads neither kernels nor states, whose checksums the store has.

@@ -179,7 +179,7 @@ using File = std::unique_ptr<std::FILE, Close>;
 Result<File> openFile(const std::filesystem::path &path, const char *mode) {
   File file(std::fopen(path.c_str(), mode));
   if (!file)
-    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+    return openError(errno, fmt::format("cannot open '{}'", path.string()));
   return file;
 }
 } // namespace
@@ -237,17 +237,19 @@ Result<std::vector<std::byte>> encodeNpyHeader(DataType type, std::span<const in
 }
 
 Result<NpyHeader> readNpyHeader(const std::filesystem::path &path) {
-  SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(path));
   SPILLWAY_ASSIGN_OR_RETURN(File file, openFile(path, "rb"));
-  std::vector<std::byte> start(std::min(facts.bytes, largestHeader));
+  Result<FileFacts> facts = fileFacts(path);
+  if (!facts.ok())
+    return userError("{}", facts.error().message);
+  std::vector<std::byte> start(std::min(facts->bytes, largestHeader));
   start.resize(std::fread(start.data(), 1, start.size(), file.get()));
   if (std::ferror(file.get()))
     return systemError(errno, fmt::format("cannot read '{}'", path.string()));
   Result<NpyHeader> header = parseNpyHeader(start);
   if (!header.ok())
     return std::move(header).error().in(fmt::format("'{}'", path.string()));
-  if (facts.bytes != header->dataOffset + header->dataBytes)
-    return userError("'{}' has {} bytes; its shape needs {}", path.string(), facts.bytes,
+  if (facts->bytes != header->dataOffset + header->dataBytes)
+    return userError("'{}' has {} bytes; its shape needs {}", path.string(), facts->bytes,
                      header->dataOffset + header->dataBytes);
   return header;
 }
@@ -272,7 +274,7 @@ Result<NpyFile> NpyFile::open(const std::filesystem::path &path) {
   SPILLWAY_ASSIGN_OR_RETURN(NpyHeader header, readNpyHeader(path));
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
-    return systemError(errno, fmt::format("cannot open '{}'", path.string()));
+    return openError(errno, fmt::format("cannot open '{}'", path.string()));
   return NpyFile(path, std::move(header), descriptor);
 }
 

@@ -32,7 +32,8 @@ Result<NpyHeader> parseNpyHeader(std::span<const std::byte> bytes);
 Result<std::vector<std::byte>> encodeNpyHeader(DataType type, std::span<const int64_t> shape,
                                                bool bf16AsBits = false);
 
-/// The header of a file, which is also checked to hold all elements and no more.
+/// The header of a file, which is also checked to hold all elements and no more. User errors, also
+/// where there is no such file.
 Result<NpyHeader> readNpyHeader(const std::filesystem::path &path);
 
 /// Reads the elements of a file with this header; `into` has `dataBytes` bytes.

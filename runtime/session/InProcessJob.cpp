@@ -1,4 +1,6 @@
 #include "runtime/session/InProcessJob.h"
+#include "runtime/base/Memory.h"
+#include "runtime/base/Size.h"
 
 #include <algorithm>
 
@@ -32,6 +34,20 @@ Result<InProcessJob> InProcessJob::open(const std::filesystem::path &folder,
     job.sessions_.push_back(std::move(session));
   }
   return job;
+}
+
+Status InProcessJob::requireMemory() const {
+  uint64_t needed = 0;
+  for (const std::unique_ptr<Session> &session : sessions_)
+    for (uint64_t bytes : session->program().arenaBytes)
+      needed += bytes;
+  Memory memory = machineMemory();
+  if (needed <= memory.available)
+    return {};
+  return machineError("a step of '{}' computes in {} of memory; this machine has {}, {} of them free. "
+                      "`spillway replan --memory SIZE` plans for less",
+                      sessions_.front()->bundle().folder().string(), formatSize(needed),
+                      formatSize(memory.total), formatSize(memory.available));
 }
 
 Status InProcessJob::run(const std::function<Status(Session &, uint32_t)> &body) {

@@ -17,6 +17,9 @@ public:
   static Result<InProcessJob> open(const std::filesystem::path &bundle,
                                    const SessionOptions &options);
 
+  /// A machine error where all ranks together compute in more memory than there is.
+  Status requireMemory() const;
+
   uint32_t size() const { return static_cast<uint32_t>(sessions_.size()); }
   Session &session(uint32_t rank) { return *sessions_[rank]; }
 

@@ -41,8 +41,10 @@ Status Session::initialise(const SessionOptions &options) {
   unsigned threads =
       options.threads.value_or(std::min<unsigned>(program_.threads, availableProcessors()));
   if (threads == 0 || threads > program_.threads)
-    return userError("{} threads were asked for; the model was compiled for 1 to {}", threads,
-                     program_.threads);
+    return userError("{} threads were asked for; '{}' was planned for 1 to {}, and `spillway replan {} "
+                     "--threads {}` plans for more",
+                     threads, bundle_.folder().string(), program_.threads,
+                     bundle_.folder().string(), threads);
   if (program_.writesStates() && !options.writable)
     return userError("'{}' was compiled to train: its step rewrites the model's states. Use "
                      "`spillway train`",

@@ -11,7 +11,8 @@ namespace {
 constexpr uint64_t maxIndexBytes = uint64_t(1) << 30;
 constexpr uint64_t maxOffset = uint64_t(1) << 62;
 
-Result<StoreFile> readFileEntry(const store::File &entry, const std::filesystem::path &bundle) {
+Result<StoreFile> readFileEntry(const store::File &entry, const std::filesystem::path &bundle,
+                                LinkedFiles linkedFiles) {
   std::string_view text = entry.path()->string_view();
   if (text.find('\0') != std::string_view::npos)
     return machineError("a file of the store has an invalid name");
@@ -22,18 +23,15 @@ Result<StoreFile> readFileEntry(const store::File &entry, const std::filesystem:
                         entry.linked() ? "an absolute path" : "a name inside the bundle");
   StoreFile file{entry.linked() ? path : bundle / path, entry.linked(), entry.bytes(),
                  entry.modified_ns()};
-  SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(file.path));
-  bool isChanged = file.linked && facts.modifiedNs != file.modifiedNs;
-  if (facts.bytes == file.bytes && !isChanged)
+  if (file.linked) {
+    if (linkedFiles == LinkedFiles::checked)
+      SPILLWAY_RETURN_IF_ERROR(requireUnchanged(file));
     return file;
-  std::string what = facts.bytes != file.bytes
-                         ? fmt::format("has {} bytes; expected {}", facts.bytes, file.bytes)
-                         : std::string("was modified");
-  if (file.linked)
-    return machineError("'{}', which holds weights of the model, was changed after the model was "
-                        "compiled: it {}; compile it again",
-                        file.path.string(), what);
-  return machineError("'{}' {}", file.path.string(), what);
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(FileFacts facts, fileFacts(file.path));
+  if (facts.bytes != file.bytes)
+    return machineError("'{}' has {} bytes; expected {}", file.path.string(), facts.bytes, file.bytes);
+  return file;
 }
 
 bool isWellFormed(std::span<const std::byte> index) {
@@ -137,14 +135,29 @@ Result<Store> Store::open(const std::filesystem::path &bundle) {
   return parse(index, bundle);
 }
 
-Result<Store> Store::parse(std::span<const std::byte> index, const std::filesystem::path &bundle) {
+Status requireUnchanged(const StoreFile &file) {
+  Result<FileFacts> facts = fileFacts(file.path);
+  if (!facts.ok())
+    return userError("{}, which holds weights of the model", facts.error().message);
+  if (facts->bytes == file.bytes && facts->modifiedNs == file.modifiedNs)
+    return {};
+  return userError("'{}', which holds weights of the model, was changed after the model was compiled: "
+                   "it {}; compile it again",
+                   file.path.string(),
+                   facts->bytes != file.bytes
+                       ? fmt::format("has {} bytes; expected {}", facts->bytes, file.bytes)
+                       : std::string("was modified"));
+}
+
+Result<Store> Store::parse(std::span<const std::byte> index, const std::filesystem::path &bundle,
+                           LinkedFiles linkedFiles) {
   if (!isWellFormed(index))
     return machineError("the index of the store in '{}' is damaged", bundle.string());
   const store::Store *root = store::GetStore(index.data());
   Store store;
   store.folder_ = bundle;
   for (const store::File *entry : *root->files()) {
-    SPILLWAY_ASSIGN_OR_RETURN(StoreFile file, readFileEntry(*entry, bundle));
+    SPILLWAY_ASSIGN_OR_RETURN(StoreFile file, readFileEntry(*entry, bundle, linkedFiles));
     store.files_.push_back(std::move(file));
   }
   for (const store::State *entry : *root->states()) {

@@ -33,17 +33,21 @@ struct StoreFile {
 std::vector<std::byte> encodeStoreIndex(std::span<const StoreFile> files,
                                         std::span<const StateView> states);
 
+/// Whether the user's own files must be there as they were.
+enum class LinkedFiles : uint8_t { checked, unchecked };
+
 /// A checked index, of the states as they were committed last. Holds no file open.
 class Store {
 public:
   /// Reads and checks the index in `bundle`, and that its files exist, have the
   /// recorded sizes and (linked ones) the recorded modification times; and, where steps
-  /// rewrite states, the last commit. Machine errors name the file or state and what was
-  /// expected.
+  /// rewrite states, the last commit. Machine errors, user errors of linked files, name the file or
+  /// state and what was expected.
   static Result<Store> open(const std::filesystem::path &bundle);
 
   /// The same for an index in memory (aligned to 8 bytes).
-  static Result<Store> parse(std::span<const std::byte> index, const std::filesystem::path &bundle);
+  static Result<Store> parse(std::span<const std::byte> index, const std::filesystem::path &bundle,
+                             LinkedFiles linkedFiles = LinkedFiles::checked);
 
   const std::vector<StoreFile> &files() const { return files_; }
   const std::vector<StateView> &states() const { return states_; }
@@ -63,6 +67,9 @@ private:
   std::vector<StoreFile> files_;
   std::vector<StateView> states_;
 };
+
+/// That a linked file is there as it was when it was compiled: a user error where it is not.
+Status requireUnchanged(const StoreFile &file);
 
 /// Chunks of all states that steps rewrite.
 uint64_t rewrittenChunks(std::span<const StateView> states);

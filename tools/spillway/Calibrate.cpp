@@ -1,6 +1,7 @@
 #include "runtime/base/Duration.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Size.h"
+#include "runtime/bundle/Bundle.h"
 #include "runtime/executor/Program.h"
 #include "runtime/memory/Arena.h"
 #include "spillway/Plan/Machine.h"
@@ -54,6 +55,8 @@ Status calibrate(const CalibrateOptions &options) {
   constexpr uint64_t granule = 4 << 20;
   SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(options.bytes));
   bytes = std::max(granule, bytes / granule * granule);
+  SPILLWAY_RETURN_IF_ERROR(requireOutput(options.output));
+  SPILLWAY_RETURN_IF_ERROR(requireWritable(std::filesystem::path(options.folder) / "measured"));
   unsigned threads =
       options.threads ? options.threads : std::min(availableProcessors(), maxThreads);
   plan::Machine machine;

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Duration.h"
 #include "runtime/base/Size.h"
+#include "runtime/train/Trainer.h"
 
 #include <algorithm>
 
@@ -20,16 +21,23 @@ const Json &part(const Json &object, const char *key) {
   return it == object.end() ? nothing : *it;
 }
 
+/// "1 rank", "2 ranks".
+std::string counted(uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string summarizeList(const std::vector<Command> &commands) {
   size_t counts[6] = {};
   for (const Command &command : commands)
     ++counts[command.operation.index()];
-  constexpr std::string_view names[] = {"reads",    "copies",      "launches",
-                                        "look-ups", "all-gathers", "writes"};
-  std::string text = fmt::format("{} commands", commands.size());
+  constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"read", "reads"},       {"copy", "copies"},            {"launch", "launches"},
+      {"look-up", "look-ups"}, {"all-gather", "all-gathers"}, {"write", "writes"}};
+  std::string text = counted(commands.size(), "command");
   for (size_t kind = 0; kind < std::size(names); ++kind)
     if (counts[kind] != 0)
-      text += fmt::format(", {} {}", counts[kind], names[kind]);
+      text += fmt::format(", {} {}", counts[kind],
+                          counts[kind] == 1 ? names[kind].first : names[kind].second);
   text += fmt::format("; {} from files", formatSize(plannedReadBytes(commands)));
   if (uint64_t written = plannedWriteBytes(commands))
     text += fmt::format(", {} to files", formatSize(written));
@@ -42,13 +50,18 @@ std::string describeModel(const PlannedBundle &bundle) {
   std::string text = fmt::format(
       "{}: {}, made by {}, bundle version {}\n", bundle.bundle.folder().string(), manifest.model,
       manifest.producer, bundleVersion);
-  text += fmt::format("needs {}; {} threads, {} ranks\n",
+  text += fmt::format("needs {}; {}, {}\n",
                       manifest.features.empty()
                           ? "any processor"
                           : fmt::format("{}", fmt::join(manifest.features, ", ")),
-                      program.threads, program.ranks);
+                      counted(program.threads, "thread"), counted(program.ranks, "rank"));
+  std::vector<Binding> given = program.writesStates() ? sampleInputs(program) : program.inputs;
   for (const Binding &input : program.inputs)
-    text += fmt::format("input {}: {}\n", input.name, describe(input.dataType, input.shape));
+    text += fmt::format("input {}: {}{}\n", input.name, describe(input.dataType, input.shape),
+                        std::ranges::count(given, input.name, &Binding::name) ? "" : ", which `train` sets");
+  for (const StoreFile &file : bundle.store.files())
+    if (Status status = file.linked ? requireUnchanged(file) : Status(); !status.ok())
+      text += fmt::format("cannot run: {}\n", status.error().message);
   for (const Binding &output : program.outputs)
     text += fmt::format("output {}: {}\n", output.name, describe(output.dataType, output.shape));
   return text;
@@ -85,7 +98,8 @@ std::string describeMemory(const PlannedBundle &bundle) {
   if (bundle.program.writesStates()) {
     const Commit &commit = bundle.store.lastCommit();
     text += commit.sequence == 0 ? "trains: no step is committed yet\n"
-                                 : fmt::format("trains: {} steps are committed\n", commit.step);
+                                 : fmt::format("trains: {} committed\n",
+                                               commit.step == 1 ? "1 step is" : fmt::format("{} steps are", commit.step));
   }
   const Json &recomputed = part(bundle.plan, "recomputed");
   if (uint64_t segments = bytesIn(recomputed, "segments"))

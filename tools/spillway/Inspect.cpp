@@ -4,6 +4,7 @@
 #include "spillway/Plan/Report.h"
 #include "tools/spillway/Commands.h"
 #include "tools/spillway/Describe.h"
+#include "tools/spillway/NamedFiles.h"
 
 #include <CLI/CLI.hpp>
 
@@ -53,22 +54,25 @@ Status showReplay(const InspectOptions &options, const PlannedBundle &bundle) {
   }
   if (options.report.empty())
     return {};
-  SPILLWAY_RETURN_IF_ERROR(requireOutsideBundles(options.report));
   std::string page = plan::drawReport(bundle.bundle.manifest().model, bundle.table(), simulation,
                                       bundle.planText);
   return writeFileAtomically(options.report, std::as_bytes(std::span(page)));
 }
 
 Status inspect(const InspectOptions &options) {
+  SPILLWAY_RETURN_IF_ERROR(requireOutputs({options.report}));
   std::optional<FileLock> lock;
   if (options.verify) {
     SPILLWAY_ASSIGN_OR_RETURN(lock, lockStates(options.bundle, FileLock::shared));
   }
-  SPILLWAY_ASSIGN_OR_RETURN(PlannedBundle bundle, PlannedBundle::open(options.bundle));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      PlannedBundle bundle,
+      PlannedBundle::open(options.bundle, options.verify ? LinkedFiles::checked : LinkedFiles::unchecked));
+  bool asksForMore = options.states || options.table || options.verify || !options.explain.empty();
   if (options.json)
     print(bundleToJson(bundle).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
           "\n");
-  else if (options.explain.empty())
+  else if (!asksForMore)
     print(describeBundle(bundle));
   if (options.states)
     print(describeStates(bundle));
@@ -84,11 +88,12 @@ void addInspectCommand(CLI::App &app, Status &status) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App *command = app.add_subcommand("inspect", "Show what a compiled model is and does");
   command->add_option("bundle", options->bundle, "The folder that `compile` wrote")
-      ->type_name("BUNDLE");
+      ->type_name("BUNDLE")
+      ->required();
   CLI::Option *json = command->add_flag("--json", options->json, "Print it as JSON");
-  command->add_flag("--table", options->table, "Print the commands of prologue, step and checkpoint")
+  command->add_flag("--table", options->table, "Print the commands of prologue, step and checkpoint instead")
       ->excludes(json);
-  command->add_flag("--states", options->states, "Print every state and its place")->excludes(json);
+  command->add_flag("--states", options->states, "Print every state and its place instead")->excludes(json);
   command
       ->add_option("--explain", options->explain,
                    "Say where a tensor is when, and why: a weight, an input, an output, or the node "
@@ -100,9 +105,7 @@ void addInspectCommand(CLI::App &app, Status &status) {
       ->type_name("FILE");
   command->add_flag("--verify", options->verify, "Read every file and state and compare the checksums")
       ->excludes(json);
-  command->callback([options, &status] {
-    status = options->bundle.empty() ? userError("no bundle is given") : inspect(*options);
-  });
+  command->callback([options, &status] { status = inspect(*options); });
 }
 
 } // namespace spillway

@@ -31,9 +31,11 @@ parseNamedFiles(std::span<const std::string> texts, std::string_view flag, std::
   return files;
 }
 
-Status requireReplaceable(const std::filesystem::path &file) {
-  SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(file));
-  return requireOutsideBundles(target);
+Status requireOutputs(std::initializer_list<std::filesystem::path> files) {
+  for (const std::filesystem::path &file : files)
+    if (!file.empty())
+      SPILLWAY_RETURN_IF_ERROR(requireOutput(file));
+  return {};
 }
 
 } // namespace spillway

@@ -4,6 +4,7 @@
 #include "runtime/executor/Program.h"
 
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -19,8 +20,8 @@ Result<std::map<std::string, std::filesystem::path>>
 parseNamedFiles(std::span<const std::string> texts, std::string_view flag, std::string_view kind,
                 const std::vector<Binding> &known);
 
-/// A user error where an output cannot be written to `file`: no regular file is there, or it lies in a
-/// bundle.
-Status requireReplaceable(const std::filesystem::path &file);
+/// A user error where one of a command's outputs cannot be written (see requireOutput); an empty name
+/// is none.
+Status requireOutputs(std::initializer_list<std::filesystem::path> files);
 
 } // namespace spillway

@@ -2,11 +2,11 @@
 
 namespace spillway {
 
-Result<PlannedBundle> PlannedBundle::open(const std::filesystem::path &folder) {
+Result<PlannedBundle> PlannedBundle::open(const std::filesystem::path &folder, LinkedFiles linkedFiles) {
   PlannedBundle result;
   SPILLWAY_ASSIGN_OR_RETURN(result.bundle, Bundle::open(folder));
   SPILLWAY_ASSIGN_OR_RETURN(result.store,
-                            Store::parse(result.bundle.storeIndex(), result.bundle.folder()));
+                            Store::parse(result.bundle.storeIndex(), result.bundle.folder(), linkedFiles));
   SPILLWAY_ASSIGN_OR_RETURN(result.program, Program::parse(result.bundle.table(), result.store));
   if (!result.bundle.has(planName))
     return result;

@@ -14,7 +14,8 @@
 namespace spillway {
 
 struct PlannedBundle {
-  static Result<PlannedBundle> open(const std::filesystem::path &folder);
+  static Result<PlannedBundle> open(const std::filesystem::path &folder,
+                                    LinkedFiles linkedFiles = LinkedFiles::checked);
 
   /// Replays the step on the machine that it was planned for.
   Result<plan::Simulation> simulate() const;

@@ -13,16 +13,14 @@ constexpr const char *clearLine = "\r\x1b[K";
 
 ProgressLine::ProgressLine() : isTerminal_(::isatty(STDERR_FILENO) == 1) {}
 
+bool ProgressLine::isDue() const {
+  auto pause = isTerminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(1);
+  return std::chrono::steady_clock::now() - lastShown_ >= pause;
+}
+
 void ProgressLine::show(const std::string &text, bool isLast) {
-  auto now = std::chrono::steady_clock::now();
-  if (isTerminal_) {
-    fmt::print(stderr, "{}{}{}", clearLine, text, isLast ? "\n" : "");
-    return;
-  }
-  if (!isLast && now - lastShown_ < std::chrono::seconds(1))
-    return;
-  fmt::print(stderr, "{}\n", text);
-  lastShown_ = now;
+  fmt::print(stderr, "{}{}{}", isTerminal_ ? clearLine : "", text, isTerminal_ && !isLast ? "" : "\n");
+  lastShown_ = std::chrono::steady_clock::now();
 }
 
 void ProgressLine::note(const std::string &text) {

@@ -11,7 +11,9 @@ class ProgressLine {
 public:
   ProgressLine();
 
-  /// The last one, and on terminals every one, is shown.
+  /// Whether it is time for another line.
+  bool isDue() const;
+  /// The last one ends the line.
   void show(const std::string &text, bool isLast);
   /// Something that stays above the line.
   void note(const std::string &text);

@@ -1,4 +1,5 @@
 #include "tools/spillway/Report.h"
+#include "runtime/base/Duration.h"
 #include "runtime/base/File.h"
 
 #include <nlohmann/json.hpp>
@@ -102,6 +103,14 @@ Status writeStats(const std::filesystem::path &path, InProcessJob &job, const St
       {"peak_rss_bytes", peakResidentBytes()}};
   std::string text = root.dump(2) + "\n";
   return writeFileAtomically(path, std::as_bytes(std::span(text)));
+}
+
+std::string summarize(const StepTimes &steps) {
+  auto seconds = [](int64_t ns) { return formatSeconds(static_cast<double>(ns) * 1e-9); };
+  auto [least, most] = std::ranges::minmax(steps, {}, &RunTimes::wallNs);
+  return fmt::format("{} steps: {} the median, {} to {}", steps.size(),
+                     seconds(medianOf(steps, &RunTimes::wallNs)), seconds(least.wallNs),
+                     seconds(most.wallNs));
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include "runtime/session/InProcessJob.h"
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace spillway {
@@ -20,6 +21,9 @@ Status writeTrace(const std::filesystem::path &path, Session &session);
 /// the memory of the whole process. `commits` are those of a training.
 Status writeStats(const std::filesystem::path &path, InProcessJob &job, const StepTimes &steps,
                   const StepTimes &commits = {});
+
+/// How long the steps took, in one line.
+std::string summarize(const StepTimes &steps);
 
 /// The most memory that this process has had resident (VmHWM), in bytes; 0 where
 /// the kernel does not say.

@@ -1,4 +1,5 @@
 #include "runtime/base/File.h"
+#include "runtime/bundle/Bundle.h"
 #include "runtime/io/Npy.h"
 #include "runtime/session/InProcessJob.h"
 #include "tools/spillway/Commands.h"
@@ -37,6 +38,7 @@ public:
   Status run() {
     SPILLWAY_RETURN_IF_ERROR(prepareInputs());
     SPILLWAY_RETURN_IF_ERROR(prepareOutputs());
+    SPILLWAY_RETURN_IF_ERROR(job_.requireMemory());
     StepTimes steps;
     SPILLWAY_RETURN_IF_ERROR(
         job_.run([&](Session &session, uint32_t rank) -> Status {
@@ -55,6 +57,8 @@ public:
       SPILLWAY_RETURN_IF_ERROR(writeTrace(options_.trace, job_.session(0)));
     if (!options_.stats.empty())
       SPILLWAY_RETURN_IF_ERROR(writeStats(options_.stats, job_, steps));
+    else if (options_.repeat > 1)
+      fmt::print("{}\n", summarize(steps));
     return {};
   }
 
@@ -101,10 +105,8 @@ private:
     SPILLWAY_ASSIGN_OR_RETURN(
         outputs_, parseNamedFiles(options_.outputs, "output", "output", program().outputs));
     for (const auto &[name, file] : outputs_)
-      SPILLWAY_RETURN_IF_ERROR(requireReplaceable(file));
-    for (const std::string &file : {options_.stats, options_.trace})
-      if (!file.empty())
-        SPILLWAY_RETURN_IF_ERROR(requireReplaceable(file));
+      SPILLWAY_RETURN_IF_ERROR(requireOutput(file));
+    SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.stats, options_.trace}));
     std::map<std::filesystem::path, uint64_t> bytesByFolder;
     for (const Binding &binding : program().outputs)
       if (auto found = outputs_.find(binding.name); found != outputs_.end())
@@ -133,7 +135,7 @@ private:
     if (found == outputs_.end()) {
       if (outputs_.empty())
         fmt::print("{}: {}  {}\n", output.name, describe(output.dataType, output.shape),
-                   summarize(output.dataType, bytes));
+                   options_.replay ? "not computed" : summarize(output.dataType, bytes));
       return {};
     }
     SPILLWAY_ASSIGN_OR_RETURN(std::filesystem::path target, replaceableFile(found->second));
@@ -178,25 +180,26 @@ void addRunCommand(CLI::App &app, Status &status) {
   auto options = std::make_shared<RunOptions>();
   CLI::App *run = app.add_subcommand("run", "Run a compiled model");
   run->add_option("bundle", options->bundle, "The folder that `compile` wrote")
-      ->type_name("BUNDLE");
+      ->type_name("BUNDLE")
+      ->required();
   run->add_option("--input", options->inputs, "An input of the model, from a .npy file")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  run->add_option("--output", options->outputs,
-                  "Where to write an output, as .npy; without any, all are summarised")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
+  CLI::Option *output =
+      run->add_option("--output", options->outputs,
+                      "Where to write an output, as .npy; without any, all are summarised")
+          ->type_name("NAME=FILE")
+          ->allow_extra_args(false);
   run->add_option("--repeat", options->repeat, "Steps to run")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   run->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
   run->add_option("--stats", options->stats, "Write times, bytes and memory as JSON")
       ->type_name("FILE");
-  run->add_flag("--replay", options->replay, "Run everything but the kernels");
+  run->add_flag("--replay", options->replay, "Run everything but the kernels: no output is computed")
+      ->excludes(output);
   options->session.addTo(*run, /*writes=*/false);
-  run->callback([options, &status] {
-    status = options->bundle.empty() ? userError("no bundle is given") : runBundle(*options);
-  });
+  run->callback([options, &status] { status = runBundle(*options); });
 }
 
 } // namespace spillway

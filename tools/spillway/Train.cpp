@@ -3,6 +3,7 @@
 #include "runtime/session/InProcessJob.h"
 #include "runtime/train/Trainer.h"
 #include "tools/spillway/Commands.h"
+#include "tools/spillway/FlagChecks.h"
 #include "tools/spillway/MetricsLog.h"
 #include "tools/spillway/NamedFiles.h"
 #include "tools/spillway/ProgressLine.h"
@@ -88,20 +89,70 @@ Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
   return recipe;
 }
 
+/// Bytes from and to the drive.
+struct Moved {
+  uint64_t read = 0, written = 0;
+
+  Moved operator-(const Moved &before) const {
+    return {read - before.read, written - before.written};
+  }
+};
+
+/// How some steps went; commits are apart.
+struct Pace {
+  uint64_t steps = 0;
+  double seconds = 0, commitSeconds = 0;
+  Moved moved;
+
+  void operator+=(const Pace &more) {
+    steps += more.steps;
+    seconds += more.seconds;
+    commitSeconds += more.commitSeconds;
+    moved.read += more.moved.read;
+    moved.written += more.moved.written;
+  }
+};
+
+/// What a resumed training does in another way than it began: the learning rates of the steps that
+/// remain. Empty before the first commit.
+std::string describeChanges(const Commit &last, const Recipe &recipe) {
+  if (last.sequence == 0)
+    return "";
+  Result<Recipe> before = parseRecipe(last.payload);
+  if (!before.ok())
+    return "";
+  const Schedule &was = before->schedule, &is = recipe.schedule;
+  std::vector<std::string> changes;
+  auto add = [&](const char *flag, auto old, auto now) {
+    if (old != now)
+      changes.push_back(fmt::format("{} is {}, not {}", flag, now, old));
+  };
+  add("--lr", was.rate, is.rate);
+  add("--warmup", was.warmup, is.warmup);
+  add("--schedule", name(was.shape), name(is.shape));
+  if (is.shape != Schedule::Shape::constant) {
+    add("--min-lr", was.leastRate, is.leastRate);
+    add("--steps", before->steps, recipe.steps);
+  }
+  return fmt::format("{}", fmt::join(changes, ", "));
+}
+
 class Training {
 public:
   Training(const TrainOptions &options, InProcessJob &job)
       : options_(options), job_(job), session_(job.session(0)) {}
 
   Status run() {
-    for (const std::string &file : {options_.log, options_.stats, options_.trace})
-      if (!file.empty())
-        SPILLWAY_RETURN_IF_ERROR(requireReplaceable(file));
+    SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.log, options_.stats, options_.trace}));
     SPILLWAY_RETURN_IF_ERROR(prepare());
     if (trainer_->step() >= recipe_.steps) {
       fmt::print("nothing to do: {} steps are committed\n", trainer_->step());
       return {};
     }
+    SPILLWAY_RETURN_IF_ERROR(job_.requireMemory());
+    if (std::string changes = describeChanges(session_.executor().lastCommit(), recipe_); !changes.empty())
+      progress_.note(fmt::format("from step {} on {}: the result is not that of one training",
+                                 trainer_->step() + 1, changes));
     awaitStopSignals();
     SPILLWAY_RETURN_IF_ERROR(trainer_->start());
     SPILLWAY_RETURN_IF_ERROR(makeSteps());
@@ -137,12 +188,17 @@ private:
     uint64_t every = options_.checkpointEvery.value_or(trainer_->commitsAreFree() ? 1 : 0);
     while (trainer_->step() < recipe_.steps && !stopSignal) {
       int64_t begun = now();
-      moved_ = movedBytes();
+      Moved before = movedBytes();
       SPILLWAY_ASSIGN_OR_RETURN(StepReport report, trainer_->runStep());
+      Pace step{1, secondsBetween(begun, now()), 0, movedBytes() - before};
       times_.push_back(session_.executor().lastStep());
-      if (isLastStep() || (every != 0 && report.step % every == 0))
+      if (isLastStep() || (every != 0 && report.step % every == 0)) {
+        begun = now();
         SPILLWAY_RETURN_IF_ERROR(commit());
-      SPILLWAY_RETURN_IF_ERROR(tell(report, static_cast<double>(now() - begun) * 1e-9));
+        step.commitSeconds = secondsBetween(begun, now());
+      }
+      SPILLWAY_RETURN_IF_ERROR(log(report, step, movedBytes() - before));
+      tell(report, step, movedBytes() - before);
     }
     // A signal may have come since.
     SPILLWAY_RETURN_IF_ERROR(commit());
@@ -160,49 +216,61 @@ private:
     return {};
   }
 
-  struct Moved {
-    uint64_t read = 0, written = 0;
-  };
+  static double secondsBetween(int64_t begin, int64_t end) {
+    return static_cast<double>(end - begin) * 1e-9;
+  }
+
   Moved movedBytes() const {
     return {session_.readEngine().counters().readBytes,
             session_.writeEngine()->counters().writtenBytes};
   }
 
-  /// Of a step that took so long, with its commit.
-  Status tell(const StepReport &report, double seconds) {
-    Moved moved = movedBytes();
-    moved.read -= moved_.read;
-    moved.written -= moved_.written;
-    double samplesPerSecond = static_cast<double>(batch_) / seconds;
-    bool isCommitted = trainer_->committed() == report.step;
+  double samplesPerSecond(const Pace &pace) const {
+    return static_cast<double>(pace.steps * batch_) / pace.seconds;
+  }
+
+  /// `moved` with its commit.
+  void tell(const StepReport &report, const Pace &step, const Moved &moved) {
     if (report.step == first_ + 1 && moved.written != 0)
       progress_.note(fmt::format(
           "a step writes {} to the drive: {} a day at this pace", formatSize(moved.written),
-          formatSize(static_cast<uint64_t>(static_cast<double>(moved.written) / seconds * 86400))));
+          formatSize(static_cast<uint64_t>(static_cast<double>(moved.written) /
+                                           (step.seconds + step.commitSeconds) * 86400))));
+    untold_ += step;
+    if (!isLastStep() && !progress_.isDue())
+      return;
     std::string text = fmt::format("step {}/{}  loss {:.6g}  lr {:.3g}", report.step, recipe_.steps,
                                    report.loss, report.rate);
     if (report.gradientNorm)
       text += fmt::format("  gradient norm {:.4g}", *report.gradientNorm);
-    double wall = static_cast<double>(now() - begun_) * 1e-9;
+    text += fmt::format("  {:.4g} samples/s", samplesPerSecond(untold_));
+    for (auto [bytes, what] : {std::pair(untold_.moved.read, "read"), {untold_.moved.written, "written"}})
+      if (bytes != 0)
+        text += fmt::format("  {:.2f} GB/s {}", static_cast<double>(bytes) / untold_.seconds * 1e-9, what);
+    if (untold_.commitSeconds > 0)
+      text += fmt::format("  {} to commit", formatSeconds(untold_.commitSeconds));
     auto left = static_cast<double>(recipe_.steps - report.step);
-    text += fmt::format(
-        "  {:.4g} samples/s  {:.2f} GB/s read  {:.2f} GB/s written  {} left", samplesPerSecond,
-        static_cast<double>(moved.read) / seconds * 1e-9,
-        static_cast<double>(moved.written) / seconds * 1e-9,
-        formatLongTime(wall / static_cast<double>(report.step - first_) * left));
+    text += fmt::format("  {} left", formatLongTime(secondsBetween(begun_, now()) /
+                                                    static_cast<double>(report.step - first_) * left));
     progress_.show(text, isLastStep());
+    untold_ = {};
+  }
+
+  /// `moved` with its commit.
+  Status log(const StepReport &report, const Pace &step, const Moved &moved) {
     if (!log_)
       return {};
     nlohmann::ordered_json line = {
         {"step", report.step}, {"loss", report.loss}, {"lr", report.rate}};
     if (report.gradientNorm)
       line["grad_norm"] = *report.gradientNorm;
-    line["seconds"] = seconds;
-    line["samples_per_second"] = samplesPerSecond;
+    line["seconds"] = step.seconds;
+    line["commit_seconds"] = step.commitSeconds;
+    line["samples_per_second"] = samplesPerSecond(step);
     line["read_bytes"] = moved.read;
     line["written_bytes"] = moved.written;
     line["blocked_on_io_seconds"] = static_cast<double>(times_.back().blockedOnIoNs) * 1e-9;
-    line["committed"] = isCommitted;
+    line["committed"] = trainer_->committed() == report.step;
     return log_->append(line);
   }
 
@@ -217,8 +285,8 @@ private:
   /// Steps of other processes before.
   uint64_t first_ = 0;
   int64_t begun_ = 0;
-  /// Before the step in progress.
-  Moved moved_;
+  /// Of the steps since the last line.
+  Pace untold_;
   StepTimes times_;
   StepTimes commits_;
 };
@@ -239,18 +307,20 @@ void addTrainCommand(CLI::App &app, Status &status) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App *train = app.add_subcommand("train", "Train a model that was compiled to be trained");
   train->add_option("bundle", options->bundle, "The folder that `compile --train` wrote")
-      ->type_name("BUNDLE");
+      ->type_name("BUNDLE")
+      ->required();
   train->add_option("--data", options->data,
-                    "The samples of an input along dimension 0 of a .npy file")
+                    "The samples of an input along dimension 0 of a .npy file; needed for each")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  train->add_option("--steps", options->steps, "Steps in all, those before a --resume included");
-  train->add_option("--lr", options->rate, "Learning rate")->check(CLI::NonNegativeNumber);
+  train->add_option("--steps", options->steps,
+                    "Steps in all, those before a --resume included; needed but for --resume");
+  train->add_option("--lr", options->rate, "Learning rate; needed but for --resume")->check(nonNegative);
   train->add_option("--warmup", options->warmup, "Steps in which the rate rises to that");
   train->add_option("--schedule", options->schedule, "How the rate falls then (default: constant)")
       ->check(CLI::IsMember({"constant", "linear", "cosine"}));
   train->add_option("--min-lr", options->leastRate, "Where it falls to (default: 0)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(nonNegative);
   train->add_option("--seed", options->seed, "Of the order of the samples (default: 0)");
   train->add_flag("--no-shuffle", options->keepsOrder, "Take the samples as they lie");
   train->add_option("--checkpoint-every", options->checkpointEvery,
@@ -263,7 +333,7 @@ void addTrainCommand(CLI::App &app, Status &status) {
       ->type_name("FILE");
   options->session.addTo(*train, /*writes=*/true);
   train->callback([options, &status] {
-    status = options->bundle.empty() ? userError("no bundle is given") : trainBundle(*options);
+    status = trainBundle(*options);
     // Whoever asked for the end finds that it was not the natural one.
     if (status.ok() && stopSignal) {
       std::fflush(stdout);

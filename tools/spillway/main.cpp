@@ -19,6 +19,7 @@ using namespace spillway;
 
 namespace {
 constexpr const char *compilerName = "spillway-compiler";
+constexpr const char *compilerGroup = "SUBCOMMANDS of the compiler";
 
 int report(const Error &error) {
   fmt::print(stderr, "spillway: error: {}\n", error.message);
@@ -49,14 +50,22 @@ int runHere(int argc, char **argv) {
   CLI::App app("Runs ONNX models that do not fit in memory.", "spillway");
   app.set_version_flag("--version", std::string("spillway ") + SPILLWAY_VERSION);
   app.require_subcommand(1);
-  app.footer("Subcommands of the compiler: compile, plan, replan, verify. "
-             "`spillway SUBCOMMAND --help` describes each.");
+  // `main` hands these over before they are parsed.
+  app.add_subcommand("compile", "Compile an ONNX model into a bundle")->group(compilerGroup);
+  app.add_subcommand("plan", "Say what a bundle would come to in other memory")->group(compilerGroup);
+  app.add_subcommand("replan", "Plan a bundle for other memory, without compiling again")->group(compilerGroup);
+  app.add_subcommand("verify", "Compile models, run them on stored inputs, compare the outputs")->group(compilerGroup);
+  app.footer("`spillway SUBCOMMAND --help` describes each.");
   Status status;
   addRunCommand(app, status);
   addTrainCommand(app, status);
   addInspectCommand(app, status);
   addExportCommand(app, status);
   addCalibrateCommand(app, status);
+  if (argc == 1) {
+    fmt::print("{}", app.help());
+    return static_cast<int>(ErrorKind::user);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError &) {

@@ -118,29 +118,62 @@ TEST_F(DriverTest, summarisesWithoutAnOutput) {
   EXPECT_TRUE(ran.text.starts_with("logits: f32[8,64]  min ")) << ran.text;
 }
 
+TEST_F(DriverTest, aReplayGivesNoNumbers) {
+  Ran ran = spillwayTool("run --replay " + folder() + inputFlag());
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.text, "logits: f32[8,64]  not computed\n");
+}
+
+TEST_F(DriverTest, tellsHowLongRepeatedStepsTook) {
+  Ran ran = spillwayTool("run --repeat 3 " + folder() + inputFlag());
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.text.find("\n3 steps: "), std::string::npos) << ran.text;
+}
+
+TEST_F(DriverTest, saysItsCommandsWhereNoneIsGiven) {
+  Ran ran = spillwayTool("");
+  EXPECT_EQ(ran.code, 1);
+  for (const char *text : {"run ", "train ", "compile ", "replan ", "verify "})
+    EXPECT_NE(ran.text.find(text), std::string::npos) << text << "\n" << ran.text;
+}
+
 TEST_F(DriverTest, inspectShowsWhatItIs) {
-  Ran ran = spillwayTool("inspect --table --states --verify " + folder());
+  Ran ran = spillwayTool("inspect " + folder());
   EXPECT_EQ(ran.code, 0) << ran.text;
-  for (const char *text : {"linear, made by test", "host arena: 64 KiB", "x=in: f32[8,64]",
-                           "panels of 16 along dimension 1", "launch test_matmul units [0, 4)",
+  for (const char *text : {"linear, made by test", "host arena: 64 KiB", "x=in: f32[8,64]", "2 threads, 1 rank\n"})
+    EXPECT_NE(ran.text.find(text), std::string::npos) << text << "\n" << ran.text;
+  // What is asked for comes alone.
+  ran = spillwayTool("inspect --table --states --verify " + folder());
+  EXPECT_EQ(ran.code, 0) << ran.text;
+  EXPECT_EQ(ran.text.find("host arena"), std::string::npos) << ran.text;
+  for (const char *text : {"panels of 16 along dimension 1", "launch test_matmul units [0, 4)",
                            "after 0  // /MatMul", "all files and states are undamaged"})
     EXPECT_NE(ran.text.find(text), std::string::npos) << text << "\n" << ran.text;
 }
 
 TEST_F(DriverTest, namesWhatIsWrongWithTheRequest) {
   std::string run = "run " + folder();
-  expectError("run", 1, "no bundle is given");
+  expectError("run", 1, "bundle is required");
   expectError("run /no/such/folder", 1, "is no bundle");
+  expectError("run " + path("table.bin").string(), 1, "is no bundle, but a file");
+  writeBytes(place("m.onnx"), std::vector<std::byte>(1));
+  expectError("run " + place("m.onnx").string(), 1,
+              fmt::format("compile it first, `spillway compile {} -o {}`", place("m.onnx").string(), place("m.spill").string()));
   expectError(run + inputFlag() + " --trhead 2", 1, "did you mean '--threads'?");
   expectError(run + inputFlag() + " --io fast", 1, "fast");
-  expectError(run + inputFlag() + " --threads 3", 1, "compiled for 1 to 2");
+  expectError(run + inputFlag() + " --threads 3", 1, "planned for 1 to 2, and `spillway replan " + folder() + " --threads 3` plans for more");
   expectError(run + inputFlag() + " --throttle-read quick", 1, "is not a size");
   expectError(run, 1, "missing inputs: x=in f32[8,64]");
   expectError(run + " --input xin", 1, "expected NAME=FILE");
   expectError(run + " --input xin=" + path("x.npy").string(), 1, "did you mean 'x=in'?");
   expectError(run + inputFlag() + inputFlag(), 1, "twice");
   expectError(run + inputFlag() + " --output logit=o.npy", 1, "did you mean 'logits'?");
-  expectError(run + inputFlag() + " --output logits=/no/such/folder/o.npy", 2, "/no/such/folder");
+  expectError(run + inputFlag() + " --output logits=/no/such/folder/o.npy", 1, "/no/such/folder");
+  for (const char *flag : {"--stats", "--trace"})
+    expectError(run + inputFlag() + " --replay " + flag + " /no/such/folder/o.json", 1,
+                "cannot create '/no/such/folder/o.json': No such file");
+  expectError(run + " --input x=in=/no/such/x.npy", 1, "cannot open '/no/such/x.npy': No such file");
+  expectError(run + inputFlag() + " --replay --output logits=o.npy", 1, "--replay");
   std::vector<int64_t> shape = {64, 8};
   ASSERT_TRUE(writeNpy(path("t.npy"), DataType::f32, shape, asBytes(input)).ok());
   expectError(run + " --input x=in=" + path("t.npy").string(), 1,

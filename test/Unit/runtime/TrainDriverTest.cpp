@@ -190,6 +190,29 @@ TEST_F(TrainDriverTest, linesOfTheLogThatAreOfNoStepAreDropped) {
     EXPECT_EQ(lines[step - 1]["step"], step);
 }
 
+TEST_F(TrainDriverTest, saysWhatAResumedTrainingDoesInAnotherWay) {
+  std::string recipe = "--lr 0.01 --no-shuffle ";
+  expectTrained("--steps 2 " + recipe);
+  Ran same = spillwayTool(train("--steps 3 --resume " + recipe));
+  EXPECT_EQ(same.text.find("the result is not that of one training"), std::string::npos) << same.text;
+  Ran other = spillwayTool(train("--steps 6 --resume --lr 0.5 --schedule linear"));
+  EXPECT_EQ(other.code, 0);
+  EXPECT_NE(other.text.find("from step 4 on --lr is 0.5, not 0.01, --schedule is linear, not constant"),
+            std::string::npos)
+      << other.text;
+}
+
+TEST_F(TrainDriverTest, tellsOfTheStepsSinceTheLastLineAndOfCommitsApart) {
+  Ran ran = spillwayTool(train("--steps 7 --lr 0.01 --checkpoint-every 7 --log " + place("log.jsonl").string()));
+  EXPECT_EQ(ran.code, 0) << ran.text;
+  EXPECT_NE(ran.text.find("step 7/7"), std::string::npos) << ran.text;
+  EXPECT_NE(ran.text.find(" to commit  "), std::string::npos) << ran.text;
+  std::vector<nlohmann::json> lines = logLines();
+  EXPECT_EQ(lines.front()["commit_seconds"], 0.0);
+  EXPECT_GT(lines.back()["commit_seconds"], 0.0);
+  EXPECT_DOUBLE_EQ(lines[3]["samples_per_second"].get<double>() * lines[3]["seconds"].get<double>(), 4);
+}
+
 TEST_F(TrainDriverTest, refusesWhatContradictsTheFirstPart) {
   expectError(train("--lr 1"), 1, "Give --steps N");
   expectError(train("--steps 2"), 1, "Give --lr RATE");
@@ -205,13 +228,22 @@ TEST_F(TrainDriverTest, refusesWhatContradictsTheFirstPart) {
 
 TEST_F(TrainDriverTest, namesWhatIsWrongWithTheRequest) {
   std::string folder = bundle.folder.path().string();
-  expectError("train", 1, "no bundle is given");
+  expectError("train", 1, "bundle is required");
   expectError("train " + folder + " --steps 1 --lr 1", 1, "missing data: x f32[4]");
   expectError("train " + folder + " --data y=f --steps 1 --lr 1", 1,
               "no input of samples 'y'; it has x");
   expectError(train("--steps 1 --lr 1 --schedule cosin"), 1, "cosin");
   expectError(train("--steps 1 --lr 1 --log " + path("table.bin").string()), 1, "in the bundle");
-  expectError(train("--steps 1 --lr 1 --threads 3"), 1, "compiled for 1 to 2");
+  expectError(train("--steps 1 --lr 1 --threads 3"), 1, "planned for 1 to 2, and `spillway replan " + folder + " --threads 3` plans for more");
+  // A number is shown as it was typed.
+  expectError(train("--steps 1 --lr -1"), 1, "'-1' is no number of at least 0");
+  expectError(train("--steps 1 --lr nan"), 1, "'nan' is no number of at least 0");
+  // Where something is to be written is looked at first.
+  for (const char *flag : {"--log", "--stats", "--trace"})
+    expectError(train(std::string("--steps 1 --lr 1 ") + flag + " " + place("none/x").string()), 1,
+                "cannot create '" + place("none/x").string() + "': No such file");
+  expectError("train " + folder + " --data x=" + place("y.npy").string() + " --steps 1 --lr 1", 1,
+              "cannot open '" + place("y.npy").string() + "': No such file");
   expectError("run " + folder, 1, "Use `spillway train`");
   Program program;
   program.arenaBytes = {0, 4096};
@@ -220,14 +252,18 @@ TEST_F(TrainDriverTest, namesWhatIsWrongWithTheRequest) {
 }
 
 TEST_F(TrainDriverTest, inspectShowsWhatIsCommitted) {
-  std::string inspect = "inspect --table --verify " + bundle.folder.path().string();
-  Ran ran = spillwayTool(inspect);
-  EXPECT_EQ(ran.code, 0) << ran.text;
+  std::string folder = bundle.folder.path().string(), inspect = "inspect --table --verify " + folder;
+  Ran ran = spillwayTool("inspect " + folder);
   EXPECT_NE(ran.text.find("trains: no step is committed yet"), std::string::npos) << ran.text;
+  EXPECT_NE(ran.text.find("input lr: f64[], which `train` sets\n"), std::string::npos) << ran.text;
+  EXPECT_NE(ran.text.find("input x: f32[4]\n"), std::string::npos) << ran.text;
+  ran = spillwayTool(inspect);
+  EXPECT_EQ(ran.code, 0) << ran.text;
+  EXPECT_EQ(ran.text.find("input x"), std::string::npos) << ran.text;
   EXPECT_NE(ran.text.find("write host[20480, 28672) to 8192 +0 of 'w'"), std::string::npos)
       << ran.text;
   expectTrained("--steps 3 --lr 0.5");
-  ran = spillwayTool(inspect);
+  ran = spillwayTool("inspect " + folder);
   EXPECT_EQ(ran.code, 0) << ran.text;
   EXPECT_NE(ran.text.find("trains: 3 steps are committed"), std::string::npos) << ran.text;
   // A byte of the slot that is not committed is none of anybody's business; one of the other is.

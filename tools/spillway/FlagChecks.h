@@ -1,0 +1,30 @@
+// Checks of what flags are given.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+namespace spillway {
+
+/// Whether `text` is a finite number, as strtod reads it, of at least `least`.
+inline bool isNumberFrom(double least, const std::string &text, double &number) {
+  char *end = nullptr;
+  number = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && std::isfinite(number) && number >= least;
+}
+
+/// For CLI::Option::check: what is wrong, empty where nothing is.
+inline std::string nonNegative(const std::string &text) {
+  double number;
+  return isNumberFrom(0, text, number) ? "" : fmt::format("'{}' is no number of at least 0", text);
+}
+
+inline std::string positive(const std::string &text) {
+  double number;
+  return isNumberFrom(0, text, number) && number > 0 ? "" : fmt::format("'{}' is no number above 0", text);
+}
+
+} // namespace spillway
