@@ -22,8 +22,9 @@ constexpr size_t mostParts = 16;
 
 class Explanation {
 public:
-  Explanation(const table::Program &program, const Simulation &simulation, const Json &states)
-      : program_(program), simulation_(simulation), states_(states),
+  Explanation(const table::Program &program, const Simulation &simulation, const Json &states,
+              const Json &parts)
+      : program_(program), simulation_(simulation), states_(states), parts_(parts),
         stays_(findStays(program, simulation)) {
     std::ranges::sort(stays_, {}, [](const Stay &stay) {
       return std::tuple(stay.time.begin, stay.stateOffset, stay.place.tier(), stay.place.offset());
@@ -37,10 +38,12 @@ public:
     for (const table::Binding *output : *program_.outputs())
       if (output->name()->string_view() == name)
         explainOutput(*output);
-    for (const Stay &stay : stays_)
-      if ((stay.kind == Stay::Kind::input || stay.kind == Stay::Kind::computed) &&
-          stay.label == name)
-        line("{} ({}) {}", name, formatSize(stay.place.bytes()), describe(stay));
+    explainValues(name);
+    if (auto kernel = parts_.find(name); text_.empty() && kernel != parts_.end() && kernel->is_string()) {
+      line("{} is part of the kernel of {}: it is computed there and takes no memory of its own", name,
+           kernel->get<std::string>());
+      explainValues(kernel->get<std::string>());
+    }
     if (text_.empty())
       return userError("the plan has no tensor '{}'{}", name, similar(name));
     return std::move(text_);
@@ -84,6 +87,13 @@ private:
         line("  {} picks rows of it from {}, {} to {}", nameOf(i),
              lookup->resident() ? "memory" : "NVMe", formatSeconds(simulation_.step[i].begin),
              formatSeconds(simulation_.step[i].end));
+  }
+
+  void explainValues(std::string_view name) {
+    for (const Stay &stay : stays_)
+      if ((stay.kind == Stay::Kind::input || stay.kind == Stay::Kind::computed) &&
+          stay.label == name)
+        line("{} ({}) {}", name, formatSize(stay.place.bytes()), describe(stay));
   }
 
   void explainOutput(const table::Binding &output) {
@@ -185,6 +195,8 @@ private:
     for (const Stay &stay : stays_)
       if (stay.kind == Stay::Kind::input || stay.kind == Stay::Kind::computed)
         names.insert(stay.label);
+    for (const auto &[part, kernel] : parts_.items())
+      names.insert(part);
     std::vector<std::string> containing;
     std::ranges::copy_if(names, std::back_inserter(containing), [&](const std::string &candidate) {
       return !name.empty() && candidate.find(name) != std::string::npos;
@@ -200,6 +212,8 @@ private:
   const table::Program &program_;
   const Simulation &simulation_;
   const Json &states_;
+  /// The kernel that computes it, by the name of a node.
+  const Json &parts_;
   std::vector<Stay> stays_;
   std::string text_;
 };
@@ -211,6 +225,7 @@ Result<std::string> spillway::plan::explainTensor(std::string_view name,
                                                   const Simulation &simulation,
                                                   std::string_view summary) {
   Json json = Json::parse(summary, nullptr, /*allow_exceptions=*/false);
-  Json states = json.is_object() ? json.value("states", Json::array()) : Json::array();
-  return Explanation(*table::GetProgram(table.data()), simulation, states).run(name);
+  auto partOf = [&](const char *key, Json other) { return json.is_object() ? json.value(key, other) : other; };
+  Json states = partOf("states", Json::array()), parts = partOf("parts", Json::object());
+  return Explanation(*table::GetProgram(table.data()), simulation, states, parts).run(name);
 }

@@ -356,17 +356,40 @@ private:
   std::optional<Placement> best_;
 };
 
+/// What a call takes, each name once.
 std::string describeWorking(const StepMoment &moment, uint64_t tileBytes) {
-  std::string text;
-  size_t shown = std::min<size_t>(moment.working.size(), 6);
-  for (size_t i = 0; i < shown; ++i)
-    text += fmt::format("{}{} {}", i ? ", " : "", moment.working[i].first,
-                        formatSize(moment.working[i].second));
-  if (shown < moment.working.size())
-    text += ", ...";
+  std::vector<std::pair<std::string, uint64_t>> parts;
+  for (const auto &[name, bytes] : moment.working) {
+    auto known = std::ranges::find(parts, name, &std::pair<std::string, uint64_t>::first);
+    if (known == parts.end())
+      parts.emplace_back(name, bytes);
+    else
+      known->second += bytes;
+  }
+  constexpr size_t mostShown = 6;
+  std::vector<std::string> texts;
+  for (const auto &[name, bytes] : parts)
+    if (texts.size() < mostShown)
+      texts.push_back(fmt::format("{} {}", name, formatSize(bytes)));
+  if (mostShown < parts.size())
+    texts.push_back("...");
   if (tileBytes)
-    text += fmt::format(", weights (smallest tile) {}", formatSize(tileBytes));
-  return text;
+    texts.push_back(fmt::format("weights (smallest tile) {}", formatSize(tileBytes)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// What the smallest memory is made of.
+std::string describeMinimum(const Step &step, const Minimum &minimum) {
+  uint64_t activations = alignUp(step.activationBytes, blockBytes);
+  std::string text = fmt::format(": {} for what the step computes, all that is needed later too, and {} through "
+                                 "which weights stream",
+                                 formatSize(activations), formatSize(minimum.bytes - activations));
+  if (step.moments.empty())
+    return text;
+  const StepMoment &moment = step.moments[minimum.floorMoment];
+  return text + fmt::format("; its floor of {} bytes ({}) is set by {}: {}", minimum.floorBytes,
+                            formatSize(minimum.floorBytes), moment.name.empty() ? "a call" : moment.name,
+                            describeWorking(moment, minimum.floorTileBytes));
 }
 
 } // namespace
@@ -394,23 +417,17 @@ Result<Placement> spillway::plan::place(const Step &step, const Machine &machine
   if (auto placement = Search(step, machine, budget).run())
     return std::move(*placement);
   Minimum minimum = minimumOf(step);
-  std::string floor;
-  if (!step.moments.empty()) {
-    const StepMoment &moment = step.moments[minimum.floorMoment];
-    floor = fmt::format("; its floor of {} bytes is set by {}: {}", minimum.floorBytes,
-                        moment.name.empty() ? "a call" : moment.name,
-                        describeWorking(moment, minimum.floorTileBytes));
-  }
+  std::string parts = describeMinimum(step, minimum);
   if (budget.host)
     return userError("the tiers device={} and host={} are too small: the smallest that work are "
                      "device={} and host={} bytes ({} and {}){}",
                      formatSize(budget.compute), formatSize(*budget.host), minimum.bytes,
                      minimum.hostBytes, formatSize(minimum.bytes), formatSize(minimum.hostBytes),
-                     floor);
+                     parts);
   return userError("a budget of {} bytes ({}) is too small: the smallest that works is {} bytes "
                    "({}){}",
                    budget.compute, formatSize(budget.compute), minimum.bytes,
-                   formatSize(minimum.bytes), floor);
+                   formatSize(minimum.bytes), parts);
 }
 
 std::optional<double> spillway::plan::predict(const Step &step, const Machine &machine,

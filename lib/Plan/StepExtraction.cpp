@@ -117,6 +117,10 @@ private:
 
   void addWorking(StepMoment &moment, Value value) {
     StringRef name = nameOf(value.getLoc());
+    // An input's place is that of the model.
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      if (auto given = function_.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "spillway.name"))
+        name = given;
     moment.working.emplace_back(name.empty() ? "a tensor" : name,
                                 activations_.intervals()[activations_.indexOf(value)].bytes);
   }

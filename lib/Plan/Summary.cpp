@@ -67,6 +67,28 @@ Json describeStates(ModuleOp module, Decided decided) {
   return states;
 }
 
+/// The nodes that a kernel computes besides the one that it is called after.
+void addParts(Location location, Json &parts) {
+  auto fused = dyn_cast<FusedLoc>(location);
+  StringRef label = nameOf(location);
+  if (!fused || label.empty())
+    return;
+  for (Location part : fused.getLocations())
+    if (StringRef name = nameOf(part); !name.empty() && name != label)
+      parts[name.str()] = label.str();
+}
+
+Json describeParts(rt::ProgramOp program) {
+  Json parts = Json::object();
+  Location last = program.getLoc();
+  program.walk([&](rt::LaunchOp launch) {
+    // The launches of a call follow each other.
+    if (std::exchange(last, launch.getLoc()) != launch.getLoc())
+      addParts(launch.getLoc(), parts);
+  });
+  return parts;
+}
+
 Json describeStep(const Simulation &simulation) {
   Json channels;
   for (unsigned stream = 0; stream < simulation.busySeconds.size(); ++stream)
@@ -89,13 +111,14 @@ Json describeStep(const Simulation &simulation) {
 } // namespace
 
 std::string spillway::plan::summarize(ModuleOp module, const Machine &machine,
-                                      const Simulation &simulation) {
+                                      const Simulation &simulation, const std::string &request) {
   rt::ProgramOp program = *module.getOps<rt::ProgramOp>().begin();
   auto decided = module->getAttrOfType<DictionaryAttr>(zero::planAttrName);
   Json plan = {{"version", 1},
                {"ranks", program.getRanks()},
                {"threads", program.getThreads()},
                {"machine", Json::parse(machine.print())},
+               {"request", Json::parse(request)},
                {"arenas", describeArenas(module, program, decided)}};
   if (decided) {
     plan["minimum_bytes"] = numberIn(decided, "minimum");
@@ -111,6 +134,7 @@ std::string spillway::plan::summarize(ModuleOp module, const Machine &machine,
   plan["prologue"] = {{"predicted_seconds", simulation.prologueSeconds},
                       {"commands", simulation.prologue.size()}};
   plan["states"] = describeStates(module, decided);
+  plan["parts"] = describeParts(program);
   // Names that are not UTF-8 are replaced rather than refused.
   return plan.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

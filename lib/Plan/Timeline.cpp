@@ -25,6 +25,9 @@ uint64_t StepMoment::workingBytes() const {
 
 bool Timeline::run(Spare spare) {
   spare_ = spare;
+  placement_.awaited.clear();
+  for (const std::vector<Home> &homes : placement_.homes)
+    placement_.awaited.emplace_back(homes.size());
   for (const StepMoment &moment : step_.moments) {
     if (moment.lookupState)
       runLookup(moment);
@@ -120,6 +123,9 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction)
     auto there = bringIn(staged_);
     if (!there)
       return false;
+    if (*there > ready)
+      for (const Tile &tile : staged_)
+        placement_.awaited[tile.state][tile.index] = true;
     ready = std::max(ready, *there);
   }
   computeFree_ = ready + launchSeconds(machine_, moment.cost, fraction, step_.threads);

@@ -301,7 +301,10 @@ public:
     if (failed(kernel))
       return failure();
     OpBuilder builder(group.root);
-    Location location = group.anchor ? group.anchor->getLoc() : group.root->getLoc();
+    // The first one stands for the kernel.
+    SmallVector<Location> locations = {group.anchor ? group.anchor->getLoc() : group.root->getLoc()};
+    llvm::append_range(locations, llvm::map_range(members, [](Operation *op) { return op->getLoc(); }));
+    Location location = FusedLoc::get(module.getContext(), locations);
     auto call = nn::CallOp::create(builder, location, group.outputs().getTypes(),
                                    FlatSymbolRefAttr::get(*kernel), inputs.getArrayRef(),
                                    updatedValues(group, inputs.getArrayRef(), builder), nullptr);

@@ -39,6 +39,8 @@ struct Placement {
   /// Per state and tile.
   std::vector<std::vector<Home>> homes;
   std::vector<std::vector<Kept>> kept;
+  /// Of those that stream: whether a call waits for them.
+  std::vector<std::vector<bool>> awaited;
   /// Of the memory that kernels compute on, and of the host below it.
   uint64_t stagingBytes = 0, hostStagingBytes = 0;
   uint64_t residentBytes = 0, hostResidentBytes = 0;

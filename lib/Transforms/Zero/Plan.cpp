@@ -94,7 +94,7 @@ private:
       if (llvm::all_equal(homes))
         homes.truncate(1);
       state.setHomeAttr(ArrayAttr::get(&getContext(), homes));
-      reasons_.push_back(explain(placement.homes[i], placement.kept[i]));
+      reasons_.push_back(explain(placement.homes[i], placement.kept[i], placement.awaited[i]));
       remark::passed(state.getLoc(), remark::RemarkOpts::name("placement").category("zero-plan"))
           << state.getName() << " ("
           << formatSize(static_cast<uint64_t>(state.getStoredBytes())) << "): " << reasons_.back();
@@ -108,7 +108,7 @@ private:
 
   /// Why a state lies where it does.
   static std::string explain(const std::vector<plan::Home> &homes,
-                             const std::vector<plan::Kept> &kept) {
+                             const std::vector<plan::Kept> &kept, const std::vector<bool> &awaited) {
     auto tiles = static_cast<int64_t>(homes.size());
     SmallVector<std::string> reasons;
     auto add = [&](const char *what, int64_t count, const char *why) {
@@ -123,8 +123,11 @@ private:
         "since each tile of another weight would bring it in again");
     add("keeps", llvm::count(kept, plan::Kept::late), "since a call would wait for the transfer");
     add("keeps", llvm::count(kept, plan::Kept::room), "since there is room");
-    add("streams", llvm::count(homes, plan::Home::nvme),
-        "since the transfer hides behind other calls or there is no room");
+    int64_t streamed = llvm::count(homes, plan::Home::nvme), waited = 0;
+    for (auto [home, isAwaited] : llvm::zip_equal(homes, awaited))
+      waited += home == plan::Home::nvme && isAwaited;
+    add("streams", waited, "since there is no room for more, though a call waits for the transfer");
+    add("streams", streamed - waited, "since the transfer hides behind other calls");
     return llvm::join(reasons, "; ");
   }
 
