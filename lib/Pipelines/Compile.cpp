@@ -130,12 +130,21 @@ LogicalResult runExtraPasses(ModuleOp module, StringRef name, Form form,
 
 LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
   FailureOr<BundleWriter> bundle = BundleWriter::create(options.output, module.getLoc());
-  if (failed(bundle) || failed(bundle->requireSpace(module)) ||
-      failed(compileKernels(module, options.target, (bundle->folder() / kernelsName).string())) ||
-      failed(run(module, [](OpPassManager &passes) { passes.addPass(createNNDropBodiesPass()); })) ||
-      failed(dump(module, "program", options.dumpFolder)) ||
-      failed(writeProgram(module, *bundle)) || failed(writePlan(module, options.plan, *bundle)) ||
-      failed(dump(module, "rt", options.dumpFolder)) || failed(bundle->writeStates(module)))
+  if (failed(bundle) || failed(bundle->requireSpace(module)))
+    return failure();
+  // Planned before code is generated: a budget that is too small is found at once.
+  options.onStage("planning");
+  OwningOpRef<ModuleOp> planned = module.clone();
+  if (failed(run(*planned, [](OpPassManager &passes) { passes.addPass(createNNDropBodiesPass()); })) ||
+      failed(dump(*planned, "program", options.dumpFolder)) ||
+      failed(writeProgram(*planned, *bundle)) || failed(writePlan(*planned, options.plan, *bundle)) ||
+      failed(dump(*planned, "rt", options.dumpFolder)))
+    return failure();
+  options.onStage("generating code");
+  if (failed(compileKernels(module, options.target, (bundle->folder() / kernelsName).string())))
+    return failure();
+  options.onStage("packing weights");
+  if (failed(bundle->writeStates(*planned)))
     return failure();
   return bundle->commit({.producer = "spillway",
                          .model = modelPath(module),
@@ -154,6 +163,7 @@ std::optional<Form> spillway::formFromName(StringRef name) {
 }
 
 LogicalResult spillway::compileModel(const CompileOptions &options, MLIRContext &context) {
+  options.onStage("reading the model");
   OwningOpRef<ModuleOp> module = readForm(options, context);
   if (!module)
     return failure();
@@ -161,6 +171,8 @@ LogicalResult spillway::compileModel(const CompileOptions &options, MLIRContext 
   for (auto [name, reached] : formNames) {
     if (reached < form || reached > options.to)
       continue;
+    if (reached > form)
+      options.onStage(reached == Form::operations ? "converting" : "forming kernels");
     if (reached > form && failed(advance(*module, std::exchange(form, reached), options)))
       return failure();
     if (failed(runExtraPasses(*module, name, reached, options.passes)) ||
@@ -224,13 +236,16 @@ LogicalResult spillway::replanBundle(const std::string &path, const std::string 
   }
   if (Result<Store> store = Store::parse(old->bundle.storeIndex(), folder); !store.ok())
     return spillway::emitError(location, store.error());
-  for (std::string_view name : {kernelsName, programName, storeDataName, storeIndexName})
+  for (std::string_view name : {kernelsName, programName, storeIndexName})
     if (failed(bundle->shareFile(folder / name)))
       return failure();
-  // Both bundles have one set of states, which is trained by one of them at a time.
-  if (std::filesystem::exists(folder / commitsName, code) &&
-      failed(bundle->shareFile(folder / commitsName)))
-    return failure();
+  // What training writes is each bundle's own, unless this one takes the other's place.
+  bool trains = std::filesystem::exists(folder / commitsName, code);
+  bool shares = !trains || std::filesystem::equivalent(folder, output, code);
+  for (std::string_view name : {storeDataName, commitsName})
+    if ((name == storeDataName || trains) &&
+        failed(shares ? bundle->shareFile(folder / name) : bundle->copyFile(folder / name)))
+      return failure();
   if (failed(writePlan(*old->module, plan, *bundle)))
     return failure();
   Manifest manifest = old->bundle.manifest();

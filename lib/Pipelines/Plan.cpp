@@ -6,8 +6,58 @@
 #include "spillway/Support/Errors.h"
 #include "spillway/Transforms/Zero/Passes.h"
 
+#include <nlohmann/json.hpp>
+
 using namespace mlir;
 using namespace spillway;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::pair<ActivationPolicy, StringLiteral> policyNames[] = {{ActivationPolicy::automatic, "auto"},
+                                                                      {ActivationPolicy::keep, "keep"},
+                                                                      {ActivationPolicy::recompute, "recompute"}};
+
+/// Beside what a summary says in any case: threads, ranks and the machine.
+Json printRequest(const PlanOptions &options) {
+  Json request = {{"tiles", options.tiles}};
+  if (options.tiers)
+    request["tiers"] = {{"device", options.tiers->device}, {"host", options.tiers->host}};
+  else if (options.memory < PlanOptions::allMemory)
+    request["memory"] = options.memory;
+  for (auto [policy, name] : policyNames)
+    if (policy == options.activations)
+      request["activations"] = name.str();
+  return request;
+}
+
+} // namespace
+
+std::optional<PlanOptions> spillway::requestedPlan(StringRef summary) {
+  Json plan = Json::parse(summary.begin(), summary.end(), nullptr, /*allow_exceptions=*/false);
+  PlanOptions options;
+  // A field that is missing or of another type throws inside the library.
+  try {
+    const Json &request = plan.at("request");
+    options.tiles = request.at("tiles").get<std::vector<std::string>>();
+    options.memory = request.value("memory", PlanOptions::allMemory);
+    if (request.contains("tiers"))
+      options.tiers = {request.at("tiers").at("device").get<uint64_t>(), request.at("tiers").at("host").get<uint64_t>()};
+    auto found = llvm::find_if(policyNames, [&, wanted = request.at("activations").get<std::string>()](auto &policy) {
+      return policy.second == wanted;
+    });
+    Result<plan::Machine> machine = plan::Machine::parse(plan.at("machine").dump());
+    if (found == std::end(policyNames) || !machine.ok())
+      return std::nullopt;
+    options.activations = found->first;
+    options.machine = *std::move(machine);
+    options.threads = plan.at("threads").get<int64_t>();
+    options.ranks = plan.at("ranks").get<int64_t>();
+    return options;
+  } catch (const Json::exception &) {
+    return std::nullopt;
+  }
+}
 
 void spillway::buildPlanPipeline(OpPassManager &passes, const PlanOptions &options) {
   zero::ZeroPlanPassOptions plan;
@@ -40,7 +90,7 @@ FailureOr<PlannedProgram> spillway::encodePlan(ModuleOp module, const PlanOption
   if (!simulation)
     return spillway::emitError(module.getLoc(),
                                bugError("the planner's table: {}", simulation.error().message));
-  std::string summary = plan::summarize(module, options.machine, *simulation);
+  std::string summary = plan::summarize(module, options.machine, *simulation, printRequest(options).dump());
   return PlannedProgram{std::move(*table), std::move(summary), *std::move(simulation)};
 }
 

@@ -28,8 +28,9 @@ struct CompileFlags {
   bool gradNorm = false;
   /// Of those that make one bundle.
   std::string report;
-  unsigned threads = 0, ranks = 1;
-  ActivationPolicy activations = ActivationPolicy::automatic;
+  /// 0 where it is not said.
+  unsigned threads = 0, ranks = 0;
+  std::optional<ActivationPolicy> activations;
   bool linkWeights = false;
   ImportOptions import;
   PluginFlags plugins;
@@ -48,9 +49,18 @@ void addTrainingOptions(CLI::App &command, CompileFlags &flags);
 /// onnx, operations or kernels, as `flag` gives it.
 Result<Form> parseForm(const char *flag, const std::string &name);
 
-/// The same as values; user errors for what does not parse or contradicts itself.
-Result<PlanOptions> parsePlanFlags(const CompileFlags &flags);
+/// The same as values; user errors for what does not parse or contradicts itself. Of a plan, what
+/// flags do not say stays as it is in `plan`.
+Result<PlanOptions> parsePlanFlags(const CompileFlags &flags, PlanOptions plan);
+/// The same for a bundle, of what it was planned for.
+Result<PlanOptions> parsePlanFlags(const CompileFlags &flags, const std::string &bundle);
 Result<CompileOptions> parseCompileFlags(const CompileFlags &flags);
+
+/// A user error where a bundle at `output` has been trained.
+Status requireUntrained(const std::string &output);
+/// Says on standard output what the plan of the bundle at `folder` takes, and warns where that is more
+/// than this machine has.
+Status describePlan(const std::string &folder);
 
 /// Each adds its subcommand, whose result is stored in `status` when it is called.
 void addCompileCommand(CLI::App &app, Status &status);

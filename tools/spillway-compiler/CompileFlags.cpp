@@ -2,8 +2,10 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Size.h"
+#include "runtime/bundle/Bundle.h"
 #include "runtime/base/Thread.h"
 #include "runtime/executor/Program.h"
+#include "tools/spillway/FlagChecks.h"
 
 #include <CLI/CLI.hpp>
 
@@ -34,16 +36,28 @@ Result<PlanOptions::Tiers> parseTiers(const std::string &text) {
   return tiers;
 }
 
+Result<plan::Machine> readMachine(const std::string &file) {
+  Result<std::vector<std::byte>> text = readFile(file, 1 << 20);
+  if (!text.ok())
+    return userError("--machine: {}", text.error().message);
+  Result<plan::Machine> machine =
+      plan::Machine::parse({reinterpret_cast<const char *>(text->data()), text->size()});
+  if (!machine.ok())
+    return std::move(machine).error().in(fmt::format("--machine '{}'", file));
+  return machine;
+}
+
 } // namespace
 
 CLI::Option *spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
+  command.option_defaults()->group("Plan");
   CLI::Option *memory = command.add_option(
       "--memory", flags.memory,
-      "Memory that a run may use, e.g. 256MiB (default: all weights stay in memory)");
+      "Memory that a run may use, e.g. 256MiB, or all: all weights stay in memory (default)");
   command.add_option("--tiers", flags.tiers, "Two memories instead of one: device=SIZE,host=SIZE")
       ->excludes(memory);
   command.add_option("--tile", flags.tiles,
-                     "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights (repeatable)")
+                     "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights (repeatable); or none")
       ->allow_extra_args(false);
   command.add_option("--threads", flags.threads,
                      "Threads that compute (default: all processors)")
@@ -65,10 +79,12 @@ CLI::Option *spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
 }
 
 void spillway::addReportOption(CLI::App &command, CompileFlags &flags) {
+  command.option_defaults()->group("Plan");
   command.add_option("--report", flags.report, "Draw the plan as a page of HTML");
 }
 
 void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
+  command.option_defaults()->group("Training");
   CLI::Option *train = command.add_flag("--train", flags.train,
                                         "Make a training step: the loss, and updates of the parameters");
   command.add_option("--loss", flags.loss,
@@ -82,15 +98,17 @@ void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
       ->allow_extra_args(false)
       ->needs(train);
   command.add_option("--clip", flags.clip, "Scale gradients down to this norm over all parameters, at most")
-      ->check(CLI::PositiveNumber)
+      ->check(positive)
       ->needs(train);
   command.add_flag("--grad-norm", flags.gradNorm, "Report the norm of the gradients of each step")->needs(train);
 }
 
 void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   addPlanOptions(command, flags);
+  command.option_defaults()->group("Model");
   command.add_option("--dim", flags.dims, "Size of a dynamic dimension, NAME=SIZE (repeatable)")
       ->allow_extra_args(false);
+  command.option_defaults()->group("Gradients");
   command.add_option("--gradients-of", flags.gradientsOf,
                      "An output of one float: its gradients with respect to the parameters become outputs "
                      "grad.NAME");
@@ -101,6 +119,7 @@ void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
                      "NAME=ROW: look-ups of this row of a parameter give it no gradient, as PyTorch's "
                      "padding_idx (repeatable)")
       ->allow_extra_args(false);
+  command.option_defaults()->group("Model");
   command.add_flag("--link-weights", flags.linkWeights,
                    "Leave the weights in the model's files instead of packing them into the bundle");
   command.add_option("--bind", flags.import.binds,
@@ -113,8 +132,8 @@ void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   command.add_option("--cpu-level", flags.target,
                      "Instructions that kernels may use: avx2, avx512, avx512bf16 "
                      "(default: those of this machine)");
-  command.add_option("--dump-mlir", flags.dumpFolder,
-                     "Existing folder that receives the model in each form");
+  command.option_defaults()->group("Work on the compiler");
+  command.add_option("--dump-mlir", flags.dumpFolder, "Folder that receives the model in each form");
   command.add_option("--passes-after", flags.passes,
                      "FORM=PASSES: passes to run over the model in the form onnx, operations or "
                      "kernels, e.g. operations=cse (repeatable)")
@@ -157,28 +176,47 @@ static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
   return options;
 }
 
-Result<PlanOptions> spillway::parsePlanFlags(const CompileFlags &flags) {
-  PlanOptions plan;
-  plan.tiles = flags.tiles;
+Result<PlanOptions> spillway::parsePlanFlags(const CompileFlags &flags, PlanOptions plan) {
   plan.report = flags.report;
-  plan.ranks = flags.ranks;
-  plan.activations = flags.activations;
-  plan.threads = flags.threads ? flags.threads : std::min(availableProcessors(), maxThreads);
-  // More than any machine has: everything stays resident.
-  plan.memory = uint64_t(1) << 46;
+  if (!flags.report.empty()) {
+    SPILLWAY_RETURN_IF_ERROR(requireOutput(flags.report));
+  }
+  if (flags.tiles == std::vector<std::string>{"none"})
+    plan.tiles.clear();
+  else if (!flags.tiles.empty())
+    plan.tiles = flags.tiles;
+  if (flags.ranks)
+    plan.ranks = flags.ranks;
+  if (flags.threads)
+    plan.threads = flags.threads;
+  if (flags.activations)
+    plan.activations = *flags.activations;
   if (!flags.memory.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(plan.memory, parseSize(flags.memory));
+    plan.memory = PlanOptions::allMemory;
+    if (flags.memory != "all") {
+      SPILLWAY_ASSIGN_OR_RETURN(plan.memory, parseSize(flags.memory));
+    }
+    plan.tiers.reset();
   }
   if (!flags.tiers.empty()) {
     SPILLWAY_ASSIGN_OR_RETURN(plan.tiers, parseTiers(flags.tiers));
   }
   if (!flags.machine.empty()) {
-    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> text, readFile(flags.machine, 1 << 20));
-    SPILLWAY_ASSIGN_OR_RETURN(
-        plan.machine,
-        plan::Machine::parse({reinterpret_cast<const char *>(text.data()), text.size()}));
+    SPILLWAY_ASSIGN_OR_RETURN(plan.machine, readMachine(flags.machine));
   }
   return plan;
+}
+
+Result<PlanOptions> spillway::parsePlanFlags(const CompileFlags &flags, const std::string &folder) {
+  SPILLWAY_ASSIGN_OR_RETURN(Bundle bundle, Bundle::open(folder));
+  PlanOptions plan;
+  plan.threads = bundle.manifest().threads;
+  plan.ranks = bundle.manifest().ranks;
+  if (bundle.has(planName)) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> summary, bundle.read(planName));
+    plan = requestedPlan({reinterpret_cast<const char *>(summary.data()), summary.size()}).value_or(plan);
+  }
+  return parsePlanFlags(flags, std::move(plan));
 }
 
 Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
@@ -194,7 +232,9 @@ Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
     SPILLWAY_ASSIGN_OR_RETURN(Form form, parseForm("--passes-after", passes.substr(0, equals)));
     options.passes.push_back({form, passes.substr(equals + 1)});
   }
-  SPILLWAY_ASSIGN_OR_RETURN(options.plan, parsePlanFlags(flags));
+  PlanOptions plan;
+  plan.threads = std::min(availableProcessors(), maxThreads);
+  SPILLWAY_ASSIGN_OR_RETURN(options.plan, parsePlanFlags(flags, std::move(plan)));
   std::optional<CpuLevel> level =
       flags.target.empty() ? hostCpuLevel() : cpuLevelFromName(flags.target);
   if (!level && flags.target.empty())

@@ -6,6 +6,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <regex>
+
 using namespace mlir;
 using namespace spillway;
 
@@ -13,6 +15,19 @@ namespace {
 
 /// Errors past this many are counted, not printed.
 constexpr unsigned maxErrors = 20;
+
+/// Types of tensors as the other tools write them: f32[32,10] for tensor<32x10xf32>.
+std::string withReadableTypes(std::string text) {
+  static const std::regex type("'?tensor<((?:[0-9?]+x)*)([a-z][a-z0-9]*)>'?");
+  for (std::smatch found; std::regex_search(text, found, type);) {
+    std::string sizes = found[1].str();
+    if (!sizes.empty())
+      sizes.pop_back();
+    std::ranges::replace(sizes, 'x', ',');
+    text = found.prefix().str() + found[2].str() + "[" + sizes + "]" + found.suffix().str();
+  }
+  return text;
+}
 
 /// Where the diagnostics of a context go.
 class Report {
@@ -72,10 +87,10 @@ void Report::add(Diagnostic &diagnostic) {
   }
   std::string place = describe(diagnostic.getLocation());
   std::string text = ("spillway: " + severity(diagnostic.getSeverity()) + ": " +
-                      (place.empty() ? "" : place + ": ") + diagnostic.str())
+                      (place.empty() ? "" : place + ": ") + withReadableTypes(diagnostic.str()))
                          .str();
   for (Diagnostic &note : diagnostic.getNotes())
-    text += "\n  note: " + note.str();
+    text += "\n  note: " + withReadableTypes(note.str());
   print(text);
 }
 

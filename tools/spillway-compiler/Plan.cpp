@@ -47,14 +47,18 @@ void print(const Json &plan) {
 }
 
 Status showPlan(const Flags &flags) {
-  SPILLWAY_ASSIGN_OR_RETURN(CompileOptions options, parseCompileFlags(flags.compile));
-  SPILLWAY_ASSIGN_OR_RETURN(Json made, planFor(flags, options.plan));
+  SPILLWAY_ASSIGN_OR_RETURN(PlanOptions options, parsePlanFlags(flags.compile, flags.bundle));
+  if (flags.minimum) {
+    options.memory = PlanOptions::allMemory;
+    options.tiers.reset();
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(Json made, planFor(flags, options));
   if (flags.minimum) {
     double resident = made.at("step").value("predicted_seconds", 0.0);
-    options.plan.memory = made.value("minimum_bytes", uint64_t(0));
-    SPILLWAY_ASSIGN_OR_RETURN(made, planFor(flags, options.plan));
+    options.memory = made.value("minimum_bytes", uint64_t(0));
+    SPILLWAY_ASSIGN_OR_RETURN(made, planFor(flags, options));
     fmt::print("smallest memory that works: {} ({} bytes); {} alone takes {}; with everything in memory a step takes {}\n",
-               formatSize(options.plan.memory), options.plan.memory, made.value("floor_operation", ""),
+               formatSize(options.memory), options.memory, made.value("floor_operation", ""),
                size(made, "floor_bytes"), formatSeconds(resident));
   }
   print(made);

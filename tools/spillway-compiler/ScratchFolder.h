@@ -1,32 +1,24 @@
-// A folder for the time of the process.
+// A folder for files that do not stay.
 #pragma once
 
-#include "runtime/base/Status.h"
-
-#include <filesystem>
-#include <sys/types.h>
+#include "tools/spillway-compiler/FolderRemover.h"
 
 namespace spillway {
 
-/// An empty folder that is removed with the object, and also where the process ends in any other way:
-/// by a second process that waits for its end. Made before the process has threads.
+/// A new folder below the one for temporary files. It goes with its destructor or with this process, whatever
+/// ends that.
 class ScratchFolder {
 public:
   static Result<ScratchFolder> create();
-  ScratchFolder(ScratchFolder &&other) noexcept;
-  ScratchFolder &operator=(ScratchFolder &&) = delete;
-  ~ScratchFolder();
 
   const std::filesystem::path &path() const { return path_; }
 
 private:
-  ScratchFolder(std::filesystem::path path, pid_t remover, int alive)
-      : path_(std::move(path)), remover(remover), alive(alive) {}
+  ScratchFolder(std::filesystem::path path, FolderRemover remover)
+      : path_(std::move(path)), remover(std::move(remover)) {}
 
   std::filesystem::path path_;
-  /// Reads from the other end of `alive`, which closes with this process at the latest.
-  pid_t remover;
-  int alive;
+  FolderRemover remover;
 };
 
 } // namespace spillway

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct CompileOptions {
   /// Existing folder that receives the module in each form (onnx.mlir, operations.mlir, kernels.mlir),
   /// as it is planned (program.mlir) and as a step (rt.mlir); empty for none.
   std::string dumpFolder;
+  /// Told of each stage when it begins.
+  std::function<void(llvm::StringRef)> onStage = [](llvm::StringRef) {};
 };
 
 /// Takes a model from one form to another. Every error has been diagnosed.
@@ -55,8 +58,8 @@ mlir::LogicalResult compileModel(const CompileOptions &options, mlir::MLIRContex
 mlir::FailureOr<PlannedProgram> planBundle(const std::string &path, const PlanOptions &plan, mlir::MLIRContext &context);
 
 /// Plans the bundle at `bundle` anew, into `output` (which may be the same): its kernels and
-/// states stay, shared where the file system can. The result equals what compiling the model
-/// under that plan gives. A user error where the states are being trained.
+/// states stay, shared where the file system can, but copied where training writes them. The result
+/// equals what compiling the model under that plan gives. A user error where the states are being trained.
 mlir::LogicalResult replanBundle(const std::string &bundle, const std::string &output,
                                  const PlanOptions &plan, mlir::MLIRContext &context);
 

@@ -28,8 +28,11 @@ struct PlanOptions {
     uint64_t device = 0, host = 0;
   };
 
+  /// More than any machine has: everything stays resident.
+  static constexpr uint64_t allMemory = uint64_t(1) << 46;
+
   /// Bytes of all memory, where there are no `tiers`.
-  uint64_t memory = 0;
+  uint64_t memory = allMemory;
   /// A plan of three tiers: device, host and NVMe.
   std::optional<Tiers> tiers;
   int64_t threads = 1;
@@ -50,6 +53,10 @@ struct PlannedProgram {
   std::string summary;
   plan::Simulation simulation;
 };
+
+/// What was asked for, of a plan's summary: the options but for its report. Empty where it does not
+/// say, or wrongly.
+std::optional<PlanOptions> requestedPlan(llvm::StringRef summary);
 
 /// Passes from the form *kernels* to an rt.program: partition, plan, tile, schedule, convert.
 void buildPlanPipeline(mlir::OpPassManager &passes, const PlanOptions &options);

@@ -109,12 +109,18 @@ FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Locatio
   if (!lock.ok())
     return diagnose(location, lock.error());
   removeAbandoned(path);
-  std::filesystem::path folder = path;
-  folder += partialSuffix + std::to_string(::getpid());
+  std::filesystem::path folder = partialFolder(path);
   std::filesystem::remove_all(folder, code);
   if (!std::filesystem::create_directory(folder, code))
     return emitMachineError(location, "create '" + folder.string() + "'", code);
   return BundleWriter(path, folder, std::move(*lock), location);
+}
+
+std::filesystem::path BundleWriter::partialFolder(std::filesystem::path path) {
+  if (!path.has_filename())
+    path = path.parent_path();
+  path += partialSuffix + std::to_string(::getpid());
+  return path;
 }
 
 BundleWriter::BundleWriter(std::filesystem::path path, std::filesystem::path folder,
@@ -184,6 +190,10 @@ LogicalResult BundleWriter::shareFile(const std::filesystem::path &file) {
     return diagnose(location_, syncFile(target));
   }
   return success();
+}
+
+LogicalResult BundleWriter::copyFile(const std::filesystem::path &file) {
+  return diagnose(location_, spillway::copyFile(file, folder_ / file.filename()));
 }
 
 LogicalResult BundleWriter::commit(const Manifest &manifest) {

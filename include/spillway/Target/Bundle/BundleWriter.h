@@ -20,6 +20,8 @@ public:
   /// Diagnoses, at `location`, a place that cannot be written, that holds something
   /// that is no bundle, or a bundle whose states are in use.
   static mlir::FailureOr<BundleWriter> create(std::filesystem::path path, mlir::Location location);
+  /// Where this process writes the bundle before it takes the place `path`.
+  static std::filesystem::path partialFolder(std::filesystem::path path);
   BundleWriter(BundleWriter &&other);
   ~BundleWriter();
 
@@ -33,6 +35,8 @@ public:
   mlir::LogicalResult writeFile(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes);
   /// The same bytes as a file of another bundle: a second name of it, or a copy.
   mlir::LogicalResult shareFile(const std::filesystem::path &file);
+  /// The same, with bytes of its own for what the bundle changes.
+  mlir::LogicalResult copyFile(const std::filesystem::path &file);
   /// The manifest, and the rename to the final place, over a bundle that was there.
   mlir::LogicalResult commit(const Manifest &manifest);
 
