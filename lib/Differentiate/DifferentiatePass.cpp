@@ -50,6 +50,12 @@ FailureOr<unsigned> findLoss(func::FuncOp function, StringRef name) {
     error << "has " << scalars.size() << " outputs of one float: one must be named as the loss";
   else
     error << "has no output '" << name << "'";
+  if (scalars.empty()) {
+    error << "; the outputs are";
+    for (auto [i, value] : llvm::enumerate(end->getOperands()))
+      error << (i ? ", '" : " '") << resultName(function, i) << "' " << value.getType();
+    return error;
+  }
   error << "; outputs of one float:";
   for (unsigned i : scalars)
     error << " '" << resultName(function, i) << "'";

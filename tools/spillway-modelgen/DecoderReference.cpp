@@ -235,12 +235,16 @@ static Status writeTensor(const std::filesystem::path &path, std::string_view na
   return file.close();
 }
 
-Status modelgen::writeTestData(const DecoderOptions &options, const Model &model, int64_t batch,
-                               int64_t sequence, const std::filesystem::path &folder) {
+Status modelgen::checkTestData(const DecoderOptions &options, int64_t batch, int64_t sequence) {
   if (sequence > options.context)
     return userError("test data of {} tokens are longer than the context", sequence);
   if (!options.dynamic && (batch != options.batch || sequence != options.sequence))
     return userError("the model takes inputs of {} x {} only", options.batch, options.sequence);
+  return {};
+}
+
+Status modelgen::writeTestData(const DecoderOptions &options, const Model &model, int64_t batch,
+                               int64_t sequence, const std::filesystem::path &folder) {
   std::filesystem::path set = folder / "test_data_set_0";
   std::error_code error;
   std::filesystem::create_directories(set, error);

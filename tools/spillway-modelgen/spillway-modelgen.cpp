@@ -75,6 +75,8 @@ static Status makeDecoderModel(DecoderCommand &command) {
   SPILLWAY_ASSIGN_OR_RETURN(DecoderOptions options, completed(command.options));
   if (command.external.location.find('/') != std::string::npos)
     return userError("--external is the name of a file beside the model");
+  if (!command.testData.empty())
+    SPILLWAY_RETURN_IF_ERROR(checkTestData(options, command.testData[0], command.testData[1]));
   std::optional<External> external;
   if (!command.external.location.empty())
     external = command.external;
@@ -83,7 +85,8 @@ static Status makeDecoderModel(DecoderCommand &command) {
   uint64_t parameters = 0;
   for (const Weight &weight : model.weights())
     parameters += weight.elements();
-  fmt::print("{}: {} parameters, {} nodes\n", command.path.string(), parameters, model.nodes());
+  fmt::print("{}: {} parameters, {} node{}\n", command.path.string(), parameters, model.nodes(),
+             model.nodes() == 1 ? "" : "s");
   if (command.testData.empty())
     return {};
   return writeTestData(options, model, command.testData[0], command.testData[1],

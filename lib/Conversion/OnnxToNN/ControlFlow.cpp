@@ -1,6 +1,7 @@
 // Branches and loops. What is known at compile time decides which nodes there are: a branch that is
 // not taken has none, and a loop has those of each iteration.
 
+#include "lib/Conversion/OnnxToNN/MustBeKnown.h"
 #include "spillway/Conversion/OnnxToNN/Node.h"
 
 using namespace mlir;
@@ -54,9 +55,24 @@ LogicalResult convertIf(Node &node) {
   }
   // Both are computed, so neither may fail where it is not taken.
   Emitter::FaultScope faults(emit);
+  std::vector<std::string> reasons;
+  auto collect = [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
+    reasons.push_back(diagnostic.str());
+    return success();
+  };
+  std::optional<ScopedDiagnosticHandler> collector(std::in_place, condition.value.getContext(), collect);
   auto a = node.run(**then, {}), b = node.run(**otherwise, {});
-  if (failed(a) || failed(b))
+  collector.reset();
+  if (failed(a) || failed(b)) {
+    auto error = node.error() << "both branches are computed, since the condition is not known at compile time";
+    if (SmallVector<StringRef> names = markMustBeKnown(condition.value); !names.empty())
+      error << "; it depends on the inputs '" << llvm::join(names, "', '") << "' (see --bind)";
+    for (const std::string &reason : reasons)
+      error.attachNote() << "a branch cannot be: " << reason;
     return failure();
+  }
   if (faults.mayFault())
     return node.error()
            << "the condition must be known at compile time: a branch picks elements by "

@@ -2,6 +2,8 @@
 #include "lib/Conversion/OnnxToNN/ModelConverter.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace spillway {
 #define GEN_PASS_DEF_CONVERTONNXTONNPASS
 #include "spillway/Conversion/OnnxToNN/Passes.h.inc"
@@ -25,8 +27,14 @@ public:
     ModelConverter converter(getOperation(), graphs.front(), directory, keepParameters);
     LogicalResult supported = converter.checkOperators();
     auto shapes = bindDimensions(graphs.front(), SmallVector<std::string>(dims.begin(), dims.end()));
-    if (failed(supported) || failed(shapes) || failed(converter.run(*shapes)))
+    Location location = graphs.front().getLoc();
+    if (failed(supported) || failed(shapes))
+      return signalPassFailure();
+    if (failed(converter.run(*shapes))) {
+      if (!dims.empty())
+        emitRemark(location) << "the sizes are those of --dim: " << llvm::join(dims, ", ");
       signalPassFailure();
+    }
   }
 };
 

@@ -54,8 +54,13 @@ FailureOr<llvm::StringMap<int64_t>> parseBindings(onnx::GraphOp graph,
           << binding << "' must be NAME=SIZE with a size of at least 1";
       failed = true;
     } else if (!occurrences.contains(name)) {
-      emitError(graph.getLoc(), "the model has no dimension '")
-          << name << "'" << didYouMean(name, candidates);
+      InFlightDiagnostic error = emitError(graph.getLoc(), "the model has no dimension '") << name << "'";
+      if (candidates.empty())
+        error << "; all sizes of its inputs are fixed, or come with what --bind gives";
+      else if (std::string nearest = didYouMean(name, candidates); !nearest.empty())
+        error << nearest;
+      else
+        error << "; it has " << llvm::join(candidates, ", ");
       failed = true;
     } else if (auto [entry, isNew] = sizes.try_emplace(name, size);
                !isNew && entry->second != size) {
@@ -88,7 +93,8 @@ FailureOr<SmallVector<Shape>> spillway::bindDimensions(onnx::GraphOp graph,
     if (!sizes->contains(name))
       unbound.push_back((name + " (" + llvm::join(places, ", ") + ")").str());
   if (!unbound.empty())
-    return emitError(graph.getLoc(), "dimensions need sizes: ") << llvm::join(unbound, "; ");
+    return emitError(graph.getLoc(), "dimensions need sizes: ")
+           << llvm::join(unbound, "; ") << "; give each as --dim NAME=SIZE";
 
   SmallVector<Shape> shapes;
   for (Type type : graph.getBody().front().getArgumentTypes())

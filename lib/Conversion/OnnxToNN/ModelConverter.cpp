@@ -98,12 +98,16 @@ LogicalResult ModelConverter::checkOperators() {
   }
   if (unsupported.empty())
     return success();
+  auto counted = [](unsigned count) { return std::to_string(count) + (count == 1 ? " node" : " nodes"); };
   InFlightDiagnostic error = emitError(graph.getLoc())
-                             << count << " nodes have operators that are not supported";
+                             << counted(count) << (count == 1 ? " has an operator" : " have operators")
+                             << " that " << (count == 1 ? "is" : "are")
+                             << " not supported (docs/operators.md lists those that are, docs/extending.md says how a "
+                                "plugin adds one)";
   for (auto &[name, kind] : unsupported)
     error.attachNote(kind.first.getLoc())
         << describe(name.first, name.second) << " (opset " << kind.first.getVersion()
-        << "): " << kind.count << " nodes, the first is '" << nodeName(kind.first) << "'";
+        << "): " << counted(kind.count) << ", the first is '" << nodeName(kind.first) << "'";
   return error;
 }
 

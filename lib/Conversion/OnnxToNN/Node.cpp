@@ -1,5 +1,6 @@
 #include "spillway/Conversion/OnnxToNN/Node.h"
 
+#include "lib/Conversion/OnnxToNN/MustBeKnown.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -21,8 +22,9 @@ constexpr int64_t firstOpsetWithBroadcasts = 7;
 /// How far a value is followed to the inputs that it depends on.
 constexpr size_t maxFollowed = 1 << 12;
 
-/// Marks the inputs of the model that a value is computed from; returns their names.
-SmallVector<StringRef> markMustBeKnown(Value value) {
+} // namespace
+
+SmallVector<StringRef> spillway::markMustBeKnown(Value value) {
   llvm::SetVector<Value> found;
   SmallVector<StringRef> names;
   found.insert(value);
@@ -41,8 +43,6 @@ SmallVector<StringRef> markMustBeKnown(Value value) {
   }
   return names;
 }
-
-} // namespace
 
 bool Node::isKnown(unsigned i) { return readValue(in(i)).has_value(); }
 
