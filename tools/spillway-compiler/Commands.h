@@ -25,6 +25,7 @@ struct CompileFlags {
   std::vector<std::string> optimizerOptions;
   double clip = 0;
   bool gradNorm = false;
+  std::string precision = "fp32";
   /// Of those that make one bundle.
   std::string report;
   unsigned threads = 0, ranks = 1;
