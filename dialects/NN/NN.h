@@ -30,6 +30,9 @@ inline constexpr llvm::StringLiteral tiledAttrName = "nn.tiled";
 inline constexpr llvm::StringLiteral depthTiledAttrName = "nn.depth_tiled";
 inline constexpr llvm::StringLiteral overAttrName = "nn.over";
 
+/// On a module: the float type, narrower than f32, in which values of a step that trains lie in memory.
+inline constexpr llvm::StringLiteral storedTypeAttrName = "nn.stored_type";
+
 /// Bytes of one element in memory (an i1 takes one).
 int64_t elementBytes(mlir::Type type);
 /// Bytes of a tensor in row-major order.
@@ -39,6 +42,9 @@ int64_t panelDepth(mlir::RankedTensorType type, int64_t dim);
 
 /// The kernel's `cost`, computed from its body where it has none.
 CostAttr costOf(KernelOp kernel);
+
+/// Patterns by which products read operands that are widened to f32 as they are stored, and movements move them so.
+void populateNarrowReads(mlir::RewritePatternSet &patterns);
 
 /// Gives the operations of arith and math the interfaces of nn.
 void registerExternalModels(mlir::DialectRegistry &registry);

@@ -100,7 +100,45 @@ struct TransposeOfUnitDims : public OpRewritePattern<TransposeOp> {
   }
 };
 
+/// product(extf(a), extf(b)) of f32: the product reads its operands as they are stored.
+template <typename Op, unsigned factors> struct ReadNarrow : public OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    bool changed = false;
+    for (OpOperand &operand : op->getOpOperands().take_front(factors)) {
+      auto widening = operand.get().template getDefiningOp<arith::ExtFOp>();
+      if (!widening || !getElementTypeOrSelf(op.getResult()).isF32())
+        continue;
+      rewriter.modifyOpInPlace(op, [&] { operand.set(widening.getIn()); });
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
+/// movement(extf(x)) is extf(movement(x)).
+template <typename Op> struct MoveNarrow : public OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto widening = op.getOperand().template getDefiningOp<arith::ExtFOp>();
+    if (!widening || !getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    Operation *moved = rewriter.clone(*op);
+    moved->setOperand(0, widening.getIn());
+    moved->getResult(0).setType(op.getType().clone(getElementTypeOrSelf(widening.getIn())));
+    rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, op.getType(), moved->getResult(0));
+    return success();
+  }
+};
+
 } // namespace
+
+void spillway::nn::populateNarrowReads(RewritePatternSet &patterns) {
+  patterns.add<ReadNarrow<MatmulOp, 2>, ReadNarrow<ConvOp, 2>, ReadNarrow<AttentionOp, 3>, MoveNarrow<ReshapeOp>,
+               MoveNarrow<TransposeOp>, MoveNarrow<SliceOp>>(patterns.getContext());
+}
 
 void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<TransposeIntoMatmul>(context);

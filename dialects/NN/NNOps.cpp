@@ -17,6 +17,13 @@ RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.g
 ArrayRef<int64_t> shapeOf(Value value) { return tensorType(value).getShape(); }
 Type elementOf(Value value) { return tensorType(value).getElementType(); }
 
+/// Whether floats of 32 bits at most give f32: all are computed in f32, each operand in the type that it is stored in.
+bool areComputedInF32(ValueRange operands, Type result) {
+  return result.isF32() && llvm::all_of(operands, [](Value operand) {
+           return isa<Float32Type, Float16Type, BFloat16Type>(elementOf(operand));
+         });
+}
+
 bool isInsideRank(int64_t dim, Value value) { return dim >= 0 && dim < tensorType(value).getRank(); }
 
 LogicalResult verifyDim(Operation *op, int64_t dim, Value value) {
@@ -330,8 +337,9 @@ LogicalResult MatmulOp::verify() {
   if (getK() != rhsK || shapeOf(getResult()) != ArrayRef<int64_t>(shape))
     return emitOpError("C3: sizes do not agree: k is ")
            << getK() << " and " << rhsK << ", the result " << tensorType(getResult());
-  if (elementOf(getLhs()) != elementOf(getRhs()) ||
-      (elementOf(getResult()) != elementOf(getLhs()) && !elementOf(getResult()).isF32()))
+  Type element = elementOf(getResult());
+  if (!areComputedInF32({getLhs(), getRhs()}, element) &&
+      (elementOf(getLhs()) != elementOf(getRhs()) || (element != elementOf(getLhs()) && !element.isF32())))
     return emitOpError("C4: element types do not agree");
   return success();
 }
@@ -359,10 +367,10 @@ LogicalResult ConvOp::verify() {
     return emitOpError("C2: channels do not agree: ")
            << getInput().getType() << ", " << getFilter().getType() << " and " << getType()
            << " in " << groups << " groups";
-  Type element = elementOf(getInput());
-  if (elementOf(getFilter()) != element || elementOf(getResult()) != element ||
-      element.isInteger(1))
-    return emitOpError("C3: element types differ, or are i1");
+  Type element = elementOf(getResult());
+  if (!areComputedInF32({getInput(), getFilter()}, element) &&
+      (elementOf(getInput()) != element || elementOf(getFilter()) != element || element.isInteger(1)))
+    return emitOpError("C3: element types do not agree, or are i1");
   return success();
 }
 
@@ -382,13 +390,14 @@ LogicalResult AttentionOp::verify() {
     bool fits = shape.size() == 4;
     for (int64_t d = 0; fits && d < 4; ++d)
       fits = shape[d] == 1 || shape[d] == scores[d];
-    if (!fits || (!elementOf(mask).isInteger(1) && elementOf(mask) != elementOf(getQuery())))
+    Type element = elementOf(mask);
+    if (!fits || (!element.isInteger(1) && !element.isF32() && element != elementOf(getQuery())))
       return emitOpError("C3: mask ") << mask.getType() << " does not fit the scores";
   }
-  Type element = elementOf(getQuery());
-  if (elementOf(getKey()) != element || elementOf(getValue()) != element ||
-      elementOf(getResult()) != element)
-    return emitOpError("C4: element types differ");
+  Type element = elementOf(getResult());
+  if (!areComputedInF32({getQuery(), getKey(), getValue()}, element) &&
+      (elementOf(getQuery()) != element || elementOf(getKey()) != element || elementOf(getValue()) != element))
+    return emitOpError("C4: element types do not agree");
   return success();
 }
 

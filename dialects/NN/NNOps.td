@@ -278,7 +278,8 @@ def NN_MatmulOp : NN_AnchorOp<"matmul", "gemm", /*readsMemory=*/1> {
     - C1: ranks are at least 2; rhs has lhs' rank or 2.
     - C2: batch sizes agree.
     - C3: the contracted sizes agree, the result has the remaining ones.
-    - C4: lhs and rhs have one element type; the result has it too, or f32.
+    - C4: lhs and rhs have one element type, which the result has too, or f32; or they are of f32, f16 and bf16, each
+      of its own, and the result is of f32.
   }];
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs, UnitAttr:$transpose_lhs,
                        UnitAttr:$transpose_rhs);
@@ -317,7 +318,8 @@ def NN_ConvOp : NN_AnchorOp<"conv", "conv", /*readsMemory=*/1> {
       dimension from the third on.
     - C2: the filters are a multiple of `groups`, the input's channels are `groups` times the filter's, and
       the result has the input's first size and one channel per filter.
-    - C3: all have one element type, not i1.
+    - C3: all have one element type, not i1; or input and filter are of f32, f16 and bf16, each of its own, and the
+      result is of f32.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low, I64Attr:$groups);
@@ -346,8 +348,9 @@ def NN_AttentionOp : NN_AnchorOp<"attention", "attention", /*readsMemory=*/1> {
     **Constraints**
     - C1: ranks are 4 and sizes agree as above.
     - C2: h is a multiple of hk.
-    - C3: the mask broadcasts to [b, h, m, n]; its elements are i1 or query's type.
-    - C4: all of query, key, value and result have one float element type.
+    - C3: the mask broadcasts to [b, h, m, n]; its elements are i1, query's type or f32.
+    - C4: query, key, value and result have one float element type; or the operands are of f32, f16 and bf16, each of
+      its own, and the result is of f32.
   }];
   let arguments = (ins NN_FloatTensor:$query, NN_FloatTensor:$key, NN_FloatTensor:$value,
                        Optional<NN_Tensor>:$mask, F32Attr:$scale,

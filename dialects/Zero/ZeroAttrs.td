@@ -28,6 +28,8 @@ def Zero_Role : Zero_I32Enum<"Role", "What a state is for", [
   I32EnumAttrCase<"moment", 1>,
   // A tensor of the model's that never trains.
   I32EnumAttrCase<"constant", 2>,
+  // A parameter that trains, rounded to fewer bits: what products read.
+  I32EnumAttrCase<"twin", 3>,
 ]>;
 def Zero_RoleAttr : Zero_EnumAttr<Zero_Role, "role">;
 
@@ -49,6 +51,13 @@ def Zero_SplatAttr : AttrDef<Zero_Dialect, "Splat"> {
   let summary = "One value for all elements";
   let parameters = (ins "::mlir::TypedAttr":$value);
   let assemblyFormat = "`<` $value `>`";
+}
+
+def Zero_RoundedAttr : AttrDef<Zero_Dialect, "Rounded"> {
+  let mnemonic = "rounded";
+  let summary = "The elements of another source, of f32, each rounded to nearest even";
+  let parameters = (ins "::mlir::Attribute":$source);
+  let assemblyFormat = "`<` $source `>`";
 }
 
 def Zero_ArenaAttr : AttrDef<Zero_Dialect, "Arena"> {

@@ -87,6 +87,24 @@ Tier StateOp::getTileHome(int64_t tile) {
   return cast<TierAttr>(home[home.size() == 1 ? 0 : tile]).getValue();
 }
 
+/// Whether `source` gives the elements of a tensor of `type`.
+static LogicalResult verifySource(StateOp state, Attribute source, RankedTensorType type) {
+  if (auto rounded = dyn_cast<RoundedAttr>(source)) {
+    if (!isa<Float16Type, BFloat16Type>(type.getElementType()))
+      return state.emitOpError("C4: a source is rounded to f16 or bf16, not to ") << type.getElementType();
+    return verifySource(state, rounded.getSource(), type.clone(Float32Type::get(state.getContext())));
+  }
+  if (auto file = dyn_cast<FileAttr>(source);
+      file && !file.getVarint() && file.getBytes() != static_cast<uint64_t>(spillway::nn::tensorBytes(type)))
+    return state.emitOpError("C4: the source has ")
+           << file.getBytes() << " bytes, the tensor " << spillway::nn::tensorBytes(type);
+  if (auto splat = dyn_cast<SplatAttr>(source); splat && splat.getValue().getType() != type.getElementType())
+    return state.emitOpError("C4: the splat must have the element type");
+  if (auto elements = dyn_cast<ElementsAttr>(source); elements && elements.getType() != type)
+    return state.emitOpError("C4: the elements must have the state's type");
+  return success();
+}
+
 LogicalResult StateOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
@@ -100,18 +118,10 @@ LogicalResult StateOp::verify() {
     if (home->size() != 1 && static_cast<int64_t>(home->size()) != getTileCount())
       return emitOpError("C3: home must have one tier, or one per tile (")
              << getTileCount() << "), not " << home->size();
-  if (auto file = dyn_cast<FileAttr>(getSource());
-      file && !file.getVarint() &&
-      file.getBytes() != static_cast<uint64_t>(nn::tensorBytes(type)))
-    return emitOpError("C4: the source has ")
-           << file.getBytes() << " bytes, the tensor " << nn::tensorBytes(type);
+  if (failed(verifySource(*this, getSource(), type)))
+    return failure();
   if (auto file = dyn_cast<FileAttr>(getSource()); isLinked(*this) && (!file || file.getVarint()))
     return emitOpError("a linked state needs a raw file as its source");
-  if (auto splat = dyn_cast<SplatAttr>(getSource());
-      splat && splat.getValue().getType() != type.getElementType())
-    return emitOpError("C4: the splat must have the element type");
-  if (auto elements = dyn_cast<ElementsAttr>(getSource()); elements && elements.getType() != type)
-    return emitOpError("C4: the elements must have the state's type");
   if (auto rows = getRows(); rows && (static_cast<int64_t>(*rows) < 1 || getLayout() || type.getRank() == 0))
     return emitOpError("C6: rows must be at least 1, of a tensor that has rows and no panels");
   constexpr uint64_t mostRanks = 1 << 16;
@@ -274,6 +284,8 @@ LogicalResult FetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("C3: @") << state->getSymName() << " is not partitioned";
   if (getPart() && !getTile() && state->getTileCount() > 1)
     return emitOpError("C3: a part is of one tile; @") << state->getSymName() << " has several";
+  if (getPart() && getBlank())
+    return emitOpError("C4: a part cannot be blank");
   if (getPart())
     type = state->getPartType(getTile().value_or(0));
   if (getHandle().getType() != HandleType::get(getContext(), *type, getTo()))

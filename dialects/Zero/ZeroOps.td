@@ -30,7 +30,8 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
     - C1: the type is a ranked static tensor of integers or floats.
     - C2: a panel layout needs rank 2, or more where panels are cut along dimension 0.
     - C3: `tile` is at least 1; `home` has one entry or one per tile.
-    - C4: a raw file source has the bytes of the tensor; a splat its element type.
+    - C4: a raw file source has the bytes of the tensor; a splat its element type. What is rounded has those of a tensor
+      of f32, and the state's elements are f16 or bf16.
     - C5: `partition` is 1 to 65536; where there are several tiles, each but the last has as many
       whole chunks for every rank.
     - C6: `rows` is at least 1, and the tensor has rows and no panels.
@@ -41,7 +42,7 @@ def Zero_StateOp : Zero_Op<"state", [Symbol]> {
                        OptionalAttr<I64Attr>:$partition,
                        OptionalAttr<TypedArrayAttrBase<Zero_TierAttr, "tiers">>:$home,
                        OptionalAttr<I64Attr>:$at,
-                       AnyAttrOf<[Zero_FileAttr, Zero_SplatAttr, ElementsAttr]>:$source);
+                       AnyAttrOf<[Zero_FileAttr, Zero_SplatAttr, Zero_RoundedAttr, ElementsAttr]>:$source);
   let assemblyFormat = [{
     $sym_name $name `:` $type `role` `(` $role `)` (`rewritten` $rewritten^)? (`layout` `(` $layout^ `)`)?
     (`rows` `(` $rows^ `)`)? (`tile` `(` $tile^ `)`)?
@@ -138,15 +139,20 @@ def Zero_UpdateOp : Zero_StateUserOp<"update", [MemoryEffects<[MemWrite<Zero_Sta
 def Zero_FetchOp : Zero_StateUserOp<"fetch", [MemoryEffects<[MemRead<Zero_StateStore>, MemAlloc<Zero_HandleStore>]>]> {
   let summary = "Starts to bring a tile of a state, or this rank's part of it, from its home into a tier";
   let description = [{
+    A `blank` one brings nothing: its bytes have no values until a call has computed into them.
+
     **Constraints**
     - C1: the state and tile exist; the handle has the type of the tile or `part`, and the tier `to`.
     - C2: `to` is the home where the home is not NVMe; else it is device or host.
     - C3: `part` needs a partitioned state, and a tile where it has several.
+    - C4: what is `blank` is no part.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, OptionalAttr<I64Attr>:$tile, UnitAttr:$part,
+  let arguments = (ins FlatSymbolRefAttr:$state, OptionalAttr<I64Attr>:$tile, UnitAttr:$part, UnitAttr:$blank,
                        Zero_TierAttr:$to);
   let results = (outs Zero_HandleType:$handle);
-  let assemblyFormat = "$state (`tile` $tile^)? (`part` $part^)? `to` $to attr-dict `:` type($handle)";
+  let assemblyFormat = [{
+    $state (`tile` $tile^)? (`part` $part^)? (`blank` $blank^)? `to` $to attr-dict `:` type($handle)
+  }];
 }
 
 def Zero_MoveOp : Zero_Op<"move", [MemoryEffects<[MemAlloc<Zero_HandleStore>]>]> {

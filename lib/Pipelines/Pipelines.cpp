@@ -38,6 +38,7 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
 void spillway::buildKernelPipeline(OpPassManager &passes, bool linkWeights) {
   passes.addPass(createNNAssignLayoutsPass());
   passes.addPass(createNNFormKernelsPass());
+  passes.addPass(createNNNarrowStoresPass());
   passes.addPass(zero::createZeroHoistUpdatesPass());
   passes.addPass(zero::createZeroOutlineConstantsPass());
   if (linkWeights)

@@ -150,7 +150,8 @@ public:
     }
     for (const StepMoment &moment : step.moments)
       for (uint32_t state : moment.states)
-        ++uses_[state];
+        if (std::ranges::find(moment.blank, state) == moment.blank.end())
+          ++uses_[state];
     std::set<uint32_t> rewritten;
     for (const StepMoment &moment : step.moments)
       rewritten.insert(moment.rewritten.begin(), moment.rewritten.end());
@@ -345,6 +346,7 @@ private:
   const Machine &machine_;
   const Budget &budget_;
   uint64_t activations_;
+  /// How often a step reads each state where it streams.
   std::vector<uint64_t> uses_;
   /// States whose rows are looked up, and that the step gives new values.
   std::set<uint32_t> rewrittenLookups_;

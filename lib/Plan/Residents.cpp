@@ -21,6 +21,11 @@ std::pair<uint64_t, uint64_t> spillway::plan::tileExtent(StateOp state,
   return {begin * unitBytes, llvm::alignTo(bytes, blockBytes)};
 }
 
+bool spillway::plan::endsInPadding(StateOp state) {
+  bool panelIsFull = !state.getLayout() || state.getTensorType().getDimSize(state.getUnitDim()) % state.getUnitWidth() == 0;
+  return !panelIsFull || state.getStoredBytes() % blockBytes != 0;
+}
+
 uint64_t spillway::plan::partExtent(StateOp state, int64_t tile) {
   return state.getPartUnits(tile) * state.getUnitBytes();
 }

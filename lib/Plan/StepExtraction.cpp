@@ -1,8 +1,8 @@
 #include "spillway/Plan/StepExtraction.h"
 
 #include "spillway/Plan/Activations.h"
+#include "spillway/Plan/Residents.h"
 #include "spillway/Plan/Tiling.h"
-#include "spillway/Support/ElementType.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -14,7 +14,7 @@ DataType spillway::plan::arithmeticTypeOf(nn::KernelOp kernel) {
   for (Type type : kernel.getArgumentTypes()) {
     Type element = cast<RankedTensorType>(type).getElementType();
     if (isa<FloatType>(element))
-      return *dataTypeOf(element);
+      return element.isF64() ? DataType::f64 : DataType::f32;
   }
   return DataType::f32;
 }
@@ -53,6 +53,7 @@ private:
       state.units = op.getUnitCount();
       state.unitBytes = op.getUnitBytes();
       state.missingBytes = state.units * state.unitBytes - op.getStoredBytes();
+      state.endsInPadding = endsInPadding(op);
       state.chunkUnits = op.getChunkUnits();
       state.ranks = op.getPartition().value_or(1);
       state.tileable = tileability_.isTileable(op);
@@ -86,7 +87,8 @@ private:
       if (!use)
         return call.emitOpError("computes into what is no state; the plan is made before states are cut");
       uint32_t state = index_[lookup(use, use.getStateAttr())];
-      states.insert(state);
+      if (states.insert(state))
+        moment.blank.push_back(state);
       moment.rewritten.push_back(state);
     }
     if (call.getInto().empty())

@@ -108,12 +108,14 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction)
     uint64_t tileUnits = placement_.tileUnits[index];
     uint64_t begin = tileUnits * part;
     uint64_t end = tileUnits ? std::min(begin + tileUnits, state.units) : state.units;
+    bool isBlank = std::ranges::find(moment.blank, index) != moment.blank.end();
     Tile tile{index,
               tileUnits ? static_cast<uint32_t>(part) : 0,
               state.extent(begin, end),
               state.gatheredExtent(begin, end),
               state.partExtent(begin, end),
-              state.ranks > 1};
+              state.ranks > 1,
+              isBlank && !(end == state.units && state.endsInPadding)};
     if (home(tile) != Home::compute)
       considerKeeping(tile, ready);
     if (home(tile) != Home::compute)
@@ -141,7 +143,7 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
   auto freedBy = prefetcher_.peekFreedBy(tile.gatheredBytes);
   double there = freedBy ? freedAt(*freedBy) : 0;
   bool readIsLate = false;
-  if (home(tile) == Home::nvme) {
+  if (home(tile) == Home::nvme && !tile.isBlank) {
     there = std::max({there, readStart_, readFree_}) + channelSeconds(readChannel(), bytes) +
             readChannel().latencySeconds;
     readIsLate = there > partReady;
@@ -181,8 +183,8 @@ std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
   double free = freedAt(issue->freedBy), there = 0;
   double hostFree = issue->movedBefore < 0 ? 0 : moveEnds_[issue->movedBefore];
   for (const Tile &tile : staged) {
-    double arrived = 0;
-    if (home(tile) == Home::nvme)
+    double arrived = tile.isBlank ? free : 0;
+    if (home(tile) == Home::nvme && !tile.isBlank)
       arrived = read(hasHostTier_ ? hostFree : free,
                      channelSeconds(readChannel(), static_cast<double>(tile.partBytes)));
     if (hasHostTier_)

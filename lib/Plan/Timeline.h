@@ -32,6 +32,8 @@ private:
     /// Of this rank's part: read, held below, and moved up.
     uint64_t partBytes;
     bool isPartitioned;
+    /// Nothing of it is read.
+    bool isBlank;
   };
 
   void end(double ended, double freed);

@@ -1,5 +1,6 @@
 #include "spillway/StateSource/StateSource.h"
 
+#include "runtime/base/SmallFloat.h"
 #include "runtime/io/ProtoWire.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -143,10 +144,9 @@ std::vector<char> elementsBytes(DenseElementsAttr elements) {
 /// reading before the byte that was read last begins anew.
 class VarintSource : public StateSource {
 public:
-  VarintSource(zero::StateOp state, zero::FileAttr source, InputFile file)
+  VarintSource(zero::StateOp state, zero::FileAttr source, RankedTensorType type, InputFile file)
       : state(state), start(source.getOffset()), encodedBytes(source.getBytes()),
-        width(nn::elementBytes(state.getTensorType().getElementType())),
-        totalBytes(nn::tensorBytes(state.getTensorType())), isBool(holdsBools(state)),
+        width(nn::elementBytes(type.getElementType())), totalBytes(nn::tensorBytes(type)), isBool(holdsBools(state)),
         file(std::move(file)) {}
 
   LogicalResult read(uint64_t offset, MutableArrayRef<char> bytes) override {
@@ -208,18 +208,55 @@ private:
   uint64_t windowEnd = 0;
 };
 
-} // namespace
+/// Elements of f32, rounded to 16 bits.
+class RoundedSource : public StateSource {
+public:
+  RoundedSource(std::unique_ptr<StateSource> exact, Type element) : exact(std::move(exact)), element(element) {}
 
-FailureOr<std::unique_ptr<StateSource>> StateSource::open(zero::StateOp state, StringRef folder) {
-  using Source = std::unique_ptr<StateSource>;
-  Attribute attribute = state.getSource();
+  LogicalResult read(uint64_t offset, MutableArrayRef<char> bytes) override {
+    uint64_t first = offset / sizeof(uint16_t), end = llvm::divideCeil(offset + bytes.size(), sizeof(uint16_t));
+    std::vector<float> numbers(std::min(end - first, windowElements));
+    std::vector<uint16_t> rounded(numbers.size());
+    for (uint64_t at = first; at < end; at += numbers.size()) {
+      uint64_t count = std::min<uint64_t>(numbers.size(), end - at);
+      if (failed(exact->read(at * sizeof(float), {reinterpret_cast<char *>(numbers.data()), count * sizeof(float)})))
+        return failure();
+      for (uint64_t i = 0; i < count; ++i)
+        rounded[i] = element.isBF16() ? bfloat16FromFloat(numbers[i]) : halfFromDouble(numbers[i]);
+      // What of these elements is asked for.
+      uint64_t from = std::max(offset, at * sizeof(uint16_t));
+      uint64_t to = std::min(offset + bytes.size(), (at + count) * sizeof(uint16_t));
+      std::memcpy(bytes.data() + (from - offset),
+                  reinterpret_cast<const char *>(rounded.data()) + (from - at * sizeof(uint16_t)), to - from);
+    }
+    return success();
+  }
+
+private:
+  static constexpr uint64_t windowElements = 1 << 16;
+
+  std::unique_ptr<StateSource> exact;
+  Type element;
+};
+
+using Source = std::unique_ptr<StateSource>;
+
+/// What gives the elements of a tensor of `type`.
+FailureOr<Source> openSource(zero::StateOp state, Attribute attribute, RankedTensorType type, StringRef folder) {
+  if (auto rounded = dyn_cast<zero::RoundedAttr>(attribute)) {
+    FailureOr<Source> exact =
+        openSource(state, rounded.getSource(), type.clone(Float32Type::get(state.getContext())), folder);
+    if (failed(exact))
+      return failure();
+    return Source(std::make_unique<RoundedSource>(*std::move(exact), type.getElementType()));
+  }
   if (auto splat = dyn_cast<zero::SplatAttr>(attribute))
     return Source(std::make_unique<SplatSource>(::elementBytes(splat.getValue())));
   if (auto elements = dyn_cast<DenseElementsAttr>(attribute))
     return Source(std::make_unique<MemorySource>(elementsBytes(elements)));
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    if (blob && blob->getData().size() == static_cast<size_t>(nn::tensorBytes(state.getTensorType())))
+    if (blob && blob->getData().size() == static_cast<size_t>(nn::tensorBytes(type)))
       return Source(std::make_unique<MemorySource>(std::vector<char>(blob->getData())));
   }
   auto source = dyn_cast<zero::FileAttr>(attribute);
@@ -229,10 +266,16 @@ FailureOr<std::unique_ptr<StateSource>> StateSource::open(zero::StateOp state, S
   if (failed(file))
     return failure();
   if (source.getVarint())
-    return Source(std::make_unique<VarintSource>(state, source, std::move(*file)));
-  uint64_t bytes = nn::tensorBytes(state.getTensorType());
+    return Source(std::make_unique<VarintSource>(state, source, type, std::move(*file)));
+  uint64_t bytes = nn::tensorBytes(type);
   if (source.getBytes() != bytes)
     return emitStateError(state) << "has an extent of " << source.getBytes() << " bytes, not "
                                  << bytes;
   return Source(std::make_unique<RawFileSource>(state, source, std::move(*file)));
+}
+
+} // namespace
+
+FailureOr<std::unique_ptr<StateSource>> StateSource::open(zero::StateOp state, StringRef folder) {
+  return openSource(state, state.getSource(), state.getTensorType(), folder);
 }

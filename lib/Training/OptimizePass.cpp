@@ -5,6 +5,7 @@
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 #include "spillway/Support/ElementType.h"
 
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace spillway {
@@ -37,10 +38,21 @@ public:
       return signalPassFailure();
     }
     function = *functions.begin();
+    if (precision == "bf16") {
+      twinType = BFloat16Type::get(&getContext());
+      getOperation()->setAttr(nn::storedTypeAttrName, TypeAttr::get(twinType));
+    } else if (precision != "fp32") {
+      getOperation().emitError("no precision '") << precision << "'; there are fp32 and bf16";
+      return signalPassFailure();
+    }
     FailureOr<Optimizer> loaded =
         Optimizer::load(getOperation().getLoc(), optimizer,
                         SmallVector<std::string>(settings.begin(), settings.end()));
     if (failed(loaded) || failed(update(*loaded)))
+      return signalPassFailure();
+    RewritePatternSet patterns(&getContext());
+    nn::populateNarrowReads(patterns);
+    if (twinType && failed(applyPatternsGreedily(function, std::move(patterns))))
       signalPassFailure();
   }
 
@@ -107,8 +119,15 @@ private:
       RankedTensorType type = one.state.getTensorType();
       SmallVector<zero::StateOp> states{one.state};
       one.state.setRewritten(true);
+      auto zeros = zero::SplatAttr::get(&getContext(), builder.getF32FloatAttr(0));
       for (StringRef kept : rule.states())
-        states.push_back(addState(one.state, kept, states.back()));
+        states.push_back(addState(one.state, kept, type, zero::Role::moment, zeros, states.back()));
+      zero::StateOp twin;
+      if (twinType && type.getRank() >= 2) {
+        auto source = zero::RoundedAttr::get(&getContext(), one.state.getSource());
+        twin = addState(one.state, "bf16", type.clone(twinType), zero::Role::twin, source, states.back());
+        readTwin(one.state, twin);
+      }
       auto values = llvm::map_to_vector(states, [&](zero::StateOp state) -> Value {
         return zero::UseOp::create(builder, location, type, state.getSymName(), IntegerAttr());
       });
@@ -118,6 +137,10 @@ private:
       SmallVector<Value> next =
           rule.build(builder, location, values.front(), gradient, ArrayRef(values).drop_front(),
                      [&](StringRef name) { return inputs.lookup(name); }, type.getRank() >= 2);
+      if (twin) {
+        states.push_back(twin);
+        next.push_back(arith::TruncFOp::create(builder, location, twin.getTensorType(), next.front()));
+      }
       SmallVector<Attribute> names = llvm::map_to_vector(states, [](zero::StateOp state) -> Attribute {
         return FlatSymbolRefAttr::get(state);
       });
@@ -170,14 +193,35 @@ private:
     return function.getArgument(index);
   }
 
-  zero::StateOp addState(zero::StateOp parameter, StringRef kept, Operation *behind) {
+  /// `what` is kept for a parameter.
+  static zero::StateOp addState(zero::StateOp parameter, StringRef what, RankedTensorType type, zero::Role role,
+                                Attribute source, Operation *behind) {
     OpBuilder builder(parameter);
     builder.setInsertionPointAfter(behind);
-    auto zeros = zero::SplatAttr::get(&getContext(), builder.getF32FloatAttr(0));
-    return zero::StateOp::create(builder, parameter.getLoc(), (parameter.getSymName() + "." + kept).str(),
-                                 (parameter.getName() + "." + kept).str(), parameter.getTensorType(),
-                                 zero::Role::moment, /*rewritten=*/true, nn::PanelsAttr(), /*rows=*/IntegerAttr(), /*tile=*/IntegerAttr(),
-                                 /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), zeros);
+    return zero::StateOp::create(builder, parameter.getLoc(), (parameter.getSymName() + "." + what).str(),
+                                 (parameter.getName() + "." + what).str(), type, role, /*rewritten=*/true,
+                                 nn::PanelsAttr(), /*rows=*/IntegerAttr(), /*tile=*/IntegerAttr(),
+                                 /*partition=*/IntegerAttr(), ArrayAttr(), IntegerAttr(), source);
+  }
+
+  /// What reads a parameter so far, reads its twin.
+  void readTwin(zero::StateOp parameter, zero::StateOp twin) {
+    auto replace = [&](Operation *read, auto create) {
+      OpBuilder builder(read);
+      auto type = cast<RankedTensorType>(read->getResult(0).getType());
+      Value narrow = create(builder, type.clone(twinType));
+      read->replaceAllUsesWith(arith::ExtFOp::create(builder, read->getLoc(), type, narrow)->getResults());
+      read->erase();
+    };
+    for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+      if (auto use = dyn_cast<zero::UseOp>(op); use && use.getState() == parameter.getSymName())
+        replace(use, [&](OpBuilder &builder, Type type) {
+          return zero::UseOp::create(builder, use.getLoc(), type, twin.getSymName(), IntegerAttr());
+        });
+      else if (auto lookup = dyn_cast<zero::LookupOp>(op); lookup && lookup.getState() == parameter.getSymName())
+        replace(lookup, [&](OpBuilder &builder, Type type) {
+          return zero::LookupOp::create(builder, lookup.getLoc(), type, twin.getSymName(), lookup.getIndices());
+        });
   }
 
   LogicalResult replaceResults(ArrayRef<Trained> trained, Value norm) {
@@ -195,6 +239,8 @@ private:
   }
 
   func::FuncOp function;
+  /// Null where there are no twins.
+  FloatType twinType;
 };
 
 } // namespace

@@ -150,21 +150,24 @@ struct AssignLayouts : public spillway::impl::NNAssignLayoutsPassBase<AssignLayo
       if (unpacksFactor(matmul))
         cutUnpacked(matmul, symbols, readers);
     });
-    getOperation().walk([&](zero::UpdateOp update) { followParameter(update, symbols, readers); });
+    getOperation().walk([&](zero::UpdateOp update) { followPanels(update, symbols, readers); });
   }
 
-  /// What is updated element by element with a parameter lies as it does, where nothing else wants it otherwise.
-  static void followParameter(zero::UpdateOp update, const SymbolTable &symbols,
-                              const llvm::DenseMap<zero::StateOp, Readers> &readers) {
-    zero::StateOp parameter;
-    for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>()) {
-      auto state = symbols.lookup<zero::StateOp>(name.getAttr());
-      if (!parameter)
-        parameter = state;
+  /// What is updated element by element with a state in panels lies as it does, where nothing else wants it
+  /// otherwise.
+  static void followPanels(zero::UpdateOp update, const SymbolTable &symbols,
+                           const llvm::DenseMap<zero::StateOp, Readers> &readers) {
+    auto states = llvm::map_to_vector(update.getStates().getAsRange<FlatSymbolRefAttr>(), [&](auto name) {
+      return symbols.lookup<zero::StateOp>(name.getAttr());
+    });
+    auto *leader = llvm::find_if(states, [](zero::StateOp state) { return state.getLayout().has_value(); });
+    if (leader == states.end())
+      return;
+    for (zero::StateOp state : states) {
       Readers wishes = readers.lookup(state);
-      if (parameter.getLayout() && state.getTensorType() == parameter.getTensorType() && !wishes.first &&
+      if (state.getTensorType().getShape() == leader->getTensorType().getShape() && !wishes.first &&
           !wishes.looksUpRows && !wishes.hasPlaces)
-        state.setLayoutAttr(parameter.getLayoutAttr());
+        state.setLayoutAttr(leader->getLayoutAttr());
     }
   }
 

@@ -23,9 +23,6 @@ using namespace spillway;
 
 namespace {
 
-/// Of the arguments of kernels.
-constexpr int64_t viewAlignment = 8;
-
 bool readsMemory(Operation *op) {
   auto anchor = dyn_cast<nn::AnchorOpInterface>(op);
   return anchor && anchor.readsMemory();
@@ -102,7 +99,7 @@ private:
       groupOf[op] = groups.back().get();
       return;
     }
-    if (isRepeatable(op) || onlyFeedsRepeated(op))
+    if (isRepeatable(op) || onlyFeedsRepeated(op) || isSharedWidening(op))
       repeated.insert(op);
     if (isSource(op) || repeated.contains(op) || op->use_empty() || staysView(op))
       return;
@@ -123,10 +120,18 @@ private:
   }
 
   /// A broadcast that several kernels read: each repeats it, and none stores it.
-  bool staysBroadcast(Operation *op) const {
-    return isa<nn::BroadcastOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
-             return (groupOf.contains(user) || repeated.contains(user)) && !readsMemory(user);
-           });
+  bool staysBroadcast(Operation *op) const { return isa<nn::BroadcastOp>(op) && isPulled(op); }
+
+  /// A conversion to more bits that several kernels read.
+  bool isSharedWidening(Operation *op) const {
+    return isa<arith::ExtFOp>(op) && !op->use_empty() && isPulled(op) && !groupOfAllUsers(op);
+  }
+
+  /// Whether kernels can compute each element where they read it.
+  bool isPulled(Operation *op) const {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return (groupOf.contains(user) || repeated.contains(user)) && !readsMemory(user);
+    });
   }
 
   /// A run of elements of what several kernels read in parts, or of an argument: a place in it, as a

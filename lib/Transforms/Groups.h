@@ -5,6 +5,9 @@
 
 namespace spillway {
 
+/// What places in a tensor between kernels are multiples of, in bytes.
+inline constexpr int64_t viewAlignment = 8;
+
 bool isAnchor(mlir::Operation *op);
 
 bool isSplat(mlir::Operation *op);

@@ -64,4 +64,11 @@ float bfloat16ToFloat(uint16_t bits) {
 uint16_t halfFromDouble(long double value) { return encode(value, half); }
 uint16_t bfloat16FromDouble(long double value) { return encode(value, bfloat16); }
 
+uint16_t bfloat16FromFloat(float value) {
+  if (std::isnan(value))
+    return bfloat16FromDouble(value);
+  auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 } // namespace spillway

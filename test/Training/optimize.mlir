@@ -1,5 +1,7 @@
 // RUN: spillway-opt %s -pass-pipeline='builtin.module(nn-optimize{optimizer=sgd settings=momentum=0.9,weight_decay=0.1 clip=2.0 grad-norm=true},canonicalize,cse)' | FileCheck %s
 // RUN: spillway-opt %s -nn-optimize | FileCheck %s --check-prefix=ADAMW
+// RUN: spillway-opt %s -nn-optimize='optimizer=sgd precision=bf16' | FileCheck %s --check-prefix=TWIN
+// RUN: not spillway-opt %s -nn-optimize=precision=int4 2>&1 | FileCheck %s --check-prefix=PRECISION
 // RUN: not spillway-opt %s -nn-optimize=optimizer=adamm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not spillway-opt %s -nn-optimize=settings=beta3=0.9 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not spillway-opt %s -nn-optimize='optimizer=sgd settings=momentum=much' 2>&1 | FileCheck %s --check-prefix=VALUE
@@ -38,6 +40,22 @@
 // ADAMW: zero.state @w.exp_avg_sq "w.exp_avg_sq"
 // ADAMW: func.func @main(%{{.*}}: tensor<2x3xf32>, %{{.*}}: tensor<f64> {spillway.name = "lr", spillway.type = "f64"}, %{{.*}}: tensor<f64> {spillway.name = "step", spillway.type = "f64"}) -> (tensor<f32> {spillway.name = "loss"})
 // ADAMW-COUNT-2: zero.update
+
+// A weight of two dimensions has a twin in bf16, which the step reads in its place, and which is updated with it.
+// PRECISION: error: no precision 'int4'; there are fp32 and bf16
+// TWIN: module attributes {nn.stored_type = bf16}
+// TWIN: zero.state @w "w" : tensor<2x3xf32> role(<parameter>) rewritten
+// TWIN: zero.state @w.bf16 "w.bf16" : tensor<2x3xbf16> role(<twin>) rewritten source(#zero.rounded<#zero.splat<1.000000e+00 : f32>>)
+// TWIN: zero.state @b "b"
+// TWIN-NOT: b.bf16
+// TWIN: %[[NARROW:.*]] = zero.use @w.bf16 : tensor<2x3xbf16>
+// TWIN: %[[WIDE:.*]] = arith.extf %[[NARROW]]
+// TWIN: arith.mulf %[[WIDE]], %{{.*}} : tensor<2x3xf32>
+// TWIN: zero.use @w : tensor<2x3xf32>
+// TWIN: %[[NEXT:.*]] = arith.subf
+// TWIN: %[[ROUNDED:.*]] = arith.truncf %[[NEXT]] : tensor<2x3xf32> to tensor<2x3xbf16>
+// TWIN: zero.update [@w, @w.momentum_buffer, @w.bf16](%[[NEXT]], %{{.*}}, %[[ROUNDED]])
+// TWIN: zero.update [@b, @b.momentum_buffer](
 
 zero.state @w "w" : tensor<2x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
 zero.state @b "b" : tensor<3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)

@@ -26,6 +26,7 @@ struct CompileFlags {
   std::vector<std::string> optimizerOptions;
   double clip = 0;
   bool gradNorm = false;
+  std::string precision = "fp32";
   /// Of those that make one bundle.
   std::string report;
   /// 0 where it is not said.

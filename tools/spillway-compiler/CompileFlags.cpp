@@ -101,6 +101,11 @@ void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
       ->check(positive)
       ->needs(train);
   command.add_flag("--grad-norm", flags.gradNorm, "Report the norm of the gradients of each step")->needs(train);
+  command.add_option("--precision", flags.precision,
+                     "What lies in memory between kernels, and weights that products read: fp32 (default) or bf16, "
+                     "beside weights of fp32 that the optimizer updates")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->needs(train);
 }
 
 void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
@@ -173,6 +178,7 @@ static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
   options.optimizer->settings.assign(flags.optimizerOptions.begin(), flags.optimizerOptions.end());
   options.optimizer->clip = flags.clip;
   options.optimizer->gradNorm = flags.gradNorm;
+  options.optimizer->precision = flags.precision;
   return options;
 }
 

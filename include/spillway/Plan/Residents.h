@@ -30,6 +30,8 @@ uint64_t partExtent(zero::StateOp state, int64_t tile);
 uint64_t gatheredExtent(zero::StateOp state, int64_t tile);
 /// Bytes of all tiles in whole blocks of 4096.
 uint64_t stateExtent(zero::StateOp state);
+/// Whether the last panel or block of 4096 bytes of a state is not full.
+bool endsInPadding(zero::StateOp state);
 
 /// Packs the tiles at home in `tier`, in the order of the states in the module,
 /// from offset 0 on: whole in the tier that kernels compute on, elsewhere a rank's

@@ -28,6 +28,8 @@ struct StepState {
   uint64_t ranks = 1;
   /// What the last unit has less than the others.
   uint64_t missingBytes = 0;
+  /// Its last panel or block is not full: calls leave the padding as it is.
+  bool endsInPadding = false;
 
   /// Units of the smallest tile: a chunk for each rank.
   uint64_t tileGrain() const { return chunkUnits * ranks; }
@@ -48,8 +50,8 @@ struct StepMoment {
   std::string name;
   /// States whose values it takes, or overwrites, each once; of a look-up none.
   std::vector<uint32_t> states;
-  /// Those of them that it gives their next values.
-  std::vector<uint32_t> rewritten;
+  /// Those of them that it gives their next values, and of these, those whose old values it does not take.
+  std::vector<uint32_t> rewritten, blank;
   KernelCost cost;
   /// A look-up: in which state, how many rows, and bytes of file and staging for them.
   std::optional<uint32_t> lookupState;

@@ -26,8 +26,8 @@ def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
     reads it but it is updated, so that it is updated by panels. A filter of
     convolutions alone is stored in panels along its first dimension. What is read by another shape, or in parts,
     stays in row-major order. What a product's right operand is unpacked from is stored by the product's columns:
-    in runs of rows, or in panels of as many bytes as 16 numbers take. What an optimizer keeps for a weight, and
-    updates with it, is stored as the weight is.
+    in runs of rows, or in panels of as many bytes as 16 numbers take. What an optimizer updates with a
+    weight is stored as the weight is.
 
     Needs: canonical form (transposes of weights folded into the matmuls).
     Leaves: `layout` or `rows` on the states.
@@ -54,6 +54,38 @@ def NNFormKernelsPass : Pass<"nn-form-kernels", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numCalls", "calls", "Calls of kernels">,
     Statistic<"numKernels", "kernels", "Different kernels">,
+  ];
+  let dependentDialects = ["::spillway::nn::NNDialect"];
+}
+
+def NNNarrowStoresPass : Pass<"nn-narrow-stores", "::mlir::ModuleOp"> {
+  let summary = "Stores what kernels of a step that trains give each other in fewer bits";
+  let description = [{
+    Of a module with `nn.stored_type`: values of f32 that follow from states that the step rewrites are rounded to that
+    type where a kernel stores them, and widened where a kernel reads them. Within a kernel all is computed in f32
+    as before; products and attention read the narrow operands themselves. These stay f32:
+
+    - single numbers, and what the function returns;
+    - what a reduction gives, and what follows from such results alone (statistics of rows);
+    - gradients that an update takes element by element;
+    - results in which accumulators rest between tiles of depth, those of a scatter, which would be rounded once for
+      each update, and what such a result is computed over;
+    - values of which a part would be no place on its own (one that begins at no multiple of 8 bytes).
+
+    ```mlir
+    %0 = nn.call @gemm(%x, %w) : (tensor<8x64xf32>, tensor<64x64xbf16>) -> tensor<8x64xf32>
+    %1 = nn.call @map(%0) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    ```
+    becomes, with `nn.stored_type = bf16`,
+    ```mlir
+    %0 = nn.call @gemm_0(%x, %w) : (tensor<8x64xf32>, tensor<64x64xbf16>) -> tensor<8x64xbf16>
+    %1 = nn.call @map_0(%0) : (tensor<8x64xbf16>) -> tensor<8x64xbf16>
+    ```
+
+    Needs: kernel form. Leaves: the same.
+  }];
+  let statistics = [
+    Statistic<"numNarrowed", "narrowed", "Values that are stored in fewer bits">,
   ];
   let dependentDialects = ["::spillway::nn::NNDialect"];
 }

@@ -84,7 +84,9 @@ ConvShape::ConvShape(nn::ConvOp conv)
       kernel(conv.getFilter().getType().getShape().drop_front(2)),
       windows(cast<RankedTensorType>(conv.getType()).getShape().drop_front(2)),
       strides(conv.getStrides()), dilations(conv.getDilations()), low(conv.getLow()),
-      element(conv.getInput().getType().getElementType()), accumulator(accumulatorType(element)) {
+      filterElement(conv.getFilter().getType().getElementType()),
+      resultElement(cast<RankedTensorType>(conv.getType()).getElementType()),
+      accumulator(accumulatorType(filterElement)) {
   images = conv.getInput().getType().getDimSize(0);
   filters = conv.getFilter().getType().getDimSize(0) / groups;
   channels = conv.getFilter().getType().getDimSize(1);
@@ -116,7 +118,7 @@ PackedConvPlan::PackedConvPlan(nn::ConvOp conv) : shape(conv) {
           ? shape.depth() <= maxBlockDepth
           : shape.depth() * packedStride() * nn::elementBytes(shape.accumulator) <= maxPackedBytes;
   storedInPanels = static_cast<bool>(filterPanelsAttr(conv));
-  packsFilter = !storedInPanels || !shape.fillsPanels() || shape.element != shape.accumulator;
+  packsFilter = !storedInPanels || !shape.fillsPanels() || shape.filterElement != shape.accumulator;
 }
 
 void PackedConvPlan::cutWindows(int64_t maxWindows) {

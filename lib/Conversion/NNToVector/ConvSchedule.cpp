@@ -420,7 +420,7 @@ void PackedConvEmitter::emitVector(const Block &block, Value image, Value filter
   llvm::append_range(index, emitter.indices().delinearize(
                                 LaneIndex(position, 1),
                                 cast<RankedTensorType>(conv.getType()).getShape().drop_front(2)));
-  epilogue.store(emitter, fromAccumulator(b, accumulator, shape().element), index);
+  epilogue.store(emitter, fromAccumulator(b, accumulator, shape().resultElement), index);
 }
 
 namespace {

@@ -181,7 +181,7 @@ void DepthwiseEmitter::store(Value sum, const Unit &unit, ArrayRef<Value> row, V
   } else {
     llvm::append_range(index, emitter.indices().delinearize(LaneIndex(column, 1), windows));
   }
-  epilogue.store(emitter, fromAccumulator(b, sum, shape().element), index);
+  epilogue.store(emitter, fromAccumulator(b, sum, shape().resultElement), index);
 }
 
 SmallVector<Value> DepthwiseEmitter::multiply(ValueRange sums, const Unit &unit,

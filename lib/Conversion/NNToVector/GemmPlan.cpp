@@ -69,8 +69,8 @@ GemmShape::GemmShape(nn::MatmulOp matmul)
 int64_t GemmShape::panels() const { return llvm::divideCeil(columns, panelWidth); }
 
 GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
-    : shape(matmul), operandElement(matmul.getLhs().getType().getElementType()),
-      accumulator(accumulatorType(operandElement)),
+    : shape(matmul), rhsElement(matmul.getRhs().getType().getElementType()),
+      accumulator(accumulatorType(rhsElement)),
       tiles(shape.rows, registerRows(accumulator, target)) {
   int64_t blocks = llvm::divideCeil(tiles.count * tiles.tallRows, maxBlockRows);
   tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
@@ -82,7 +82,7 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
   groupPanels = std::min(packsLhsOnce ? maxGroupPanels : maxRepackedGroupPanels, shape.panels());
   bool columns = columnPanels(matmul).has_value();
   rhsAlongDepth = rhsPanels(matmul) ? !columns : matmul.getTransposeRhs();
-  bool stored = columns && operandElement == accumulator;
+  bool stored = columns && rhsElement == accumulator;
   bool readInPlace = tiles.count == 1 && !rhsAlongDepth;
   packsRhs = !stored && !readInPlace;
 }

@@ -306,7 +306,7 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
 // While tiles of this panel are computed, the block that comes next is on its way to L2.
 void GemmEmitter::prefetchRhs(Range range, Value panel, Value depth, Value tileInBlock) {
   Value memref = kernel.argument(*panels);
-  int64_t perLine = cacheLineBytes / nn::elementBytes(plan.operandElement);
+  int64_t perLine = cacheLineBytes / nn::elementBytes(plan.rhsElement);
   int64_t lines = llvm::divideCeil(plan.blockDepth * panelWidth, perLine);
   int64_t linesPerTile = llvm::divideCeil(lines, plan.tilesPerBlock);
 
@@ -352,7 +352,7 @@ void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value pan
   } else if (panels) {
     Value first = add(mul(sub(panel, firstPanel), shape().depth), depth);
     multiply([&](Value k) -> Value {
-      return toAccumulator(b, vector::LoadOp::create(b, panelType(plan.operandElement),
+      return toAccumulator(b, vector::LoadOp::create(b, panelType(plan.rhsElement),
                                                      kernel.argument(*panels),
                                                      mul(add(first, k), panelWidth)));
     });

@@ -21,11 +21,10 @@ using namespace spillway;
 
 namespace {
 
-/// Bytes of a state in an arena, and the command after which they are there.
+/// Bytes of a state in an arena, and the commands after which they are there or, of what is blank, free.
 struct Place {
   Value buffer;
-  /// Null where they are there from the start.
-  Value ready;
+  SmallVector<Value> ready;
 };
 
 /// The staging of one tier. The handles of one call share a slot, whose bytes
@@ -250,7 +249,7 @@ private:
                               rankStride, after, state.getNameAttr());
   }
 
-  Value emitGather(Location loc, zero::StateOp state, Value part, Value whole, Value after) {
+  Value emitGather(Location loc, zero::StateOp state, Value part, Value whole, ValueRange after) {
     return rt::AllGatherOp::create(builder_, loc, eventType_, part, whole, after,
                                    state.getNameAttr());
   }
@@ -371,9 +370,14 @@ private:
     FailureOr<Value> place = takeStaging(target, fetch, state.getName(), bytes);
     if (failed(place))
       return failure();
+    if (fetch.getBlank()) {
+      handlePlaces_[fetch] = {*place, stagingFree_};
+      return success();
+    }
+    unwaitedWrites_.clear();
     Value read = emitRead(fetch.getLoc(), state, stateOffset, *place, fetch.getPart() ? bytes : 0,
                           stagingFree_);
-    handlePlaces_[fetch] = {*place, read};
+    handlePlaces_[fetch] = {*place, {read}};
     return success();
   }
 
@@ -397,9 +401,9 @@ private:
         return handle->emitOpError("comes before what lies in its place has been released");
       stagingFree_.push_back(end->second);
     }
-    // Later reads start after this one, so that they need not wait for the same writes.
     for (Operation *call : spot->overtaken)
-      llvm::append_range(stagingFree_, writeEnds_.lookup(call));
+      llvm::append_range(unwaitedWrites_, writeEnds_.lookup(call));
+    llvm::append_range(stagingFree_, unwaitedWrites_);
     return buffer(label, target.arena.getTier(), spot->offset, bytes,
                   isGatheredIn(handle->getResult(0)) ? bytes : 0);
   }
@@ -412,11 +416,11 @@ private:
     FailureOr<Value> place = takeStaging(target, move, state.getName(), extentOf(fetch).second);
     if (failed(place))
       return failure();
-    if (source.ready)
-      stagingFree_.push_back(source.ready);
+    llvm::append_range(stagingFree_, source.ready);
+    unwaitedWrites_.clear();
     Value end = rt::CopyOp::create(builder_, move.getLoc(), eventType_, source.buffer, *place,
                                    rt::Stream::copy_up, stagingFree_, state.getNameAttr());
-    handlePlaces_[move] = {*place, end};
+    handlePlaces_[move] = {*place, {end}};
     moveEnds_[consumerOf(move.getHandle())] = end;
     return success();
   }
@@ -430,7 +434,7 @@ private:
     auto own = cast<rt::BufferOp>(source.buffer.getDefiningOp());
     Value whole = buffer(state.getName(), own.getTier(), own.getOffset(), ranks_ * own.getBytes());
     Value end = emitGather(gather.getLoc(), state, source.buffer, whole, source.ready);
-    handlePlaces_[gather] = {whole, end};
+    handlePlaces_[gather] = {whole, {end}};
     return success();
   }
 
@@ -478,17 +482,21 @@ private:
     SmallVector<Value> inputs, results, after(pendingLookups_);
     SmallVector<int64_t> origins, held;
     pendingLookups_.clear();
-    for (auto [i, operand] : llvm::enumerate(call.getInputs())) {
+    auto take = [&](Value operand, SmallVector<Value> &buffers) {
       Place place = placeOf(operand);
-      inputs.push_back(place.buffer);
-      if (place.ready && !llvm::is_contained(after, place.ready))
-        after.push_back(place.ready);
+      buffers.push_back(place.buffer);
+      for (Value ready : place.ready)
+        if (!llvm::is_contained(after, ready))
+          after.push_back(ready);
+    };
+    for (auto [i, operand] : llvm::enumerate(call.getInputs())) {
+      take(operand, inputs);
       origins.push_back(tileUnitsOf(operand).first);
       held.push_back(kernel.getArgAttr(i, nn::depthTiledAttrName) ? tileUnitsOf(operand).second : 0);
     }
     for (auto [i, result] : llvm::enumerate(call.getResults())) {
       Value target = call.getInto().empty() ? result : call.getInto()[i];
-      results.push_back(placeOf(target).buffer);
+      take(target, results);
       origins.push_back(tileUnitsOf(target).first);
       held.push_back(0);
     }
@@ -581,6 +589,8 @@ private:
   DenseMap<Operation *, SmallVector<Value, 1>> writeEnds_;
   DenseSet<Operation *> rewritten_;
   SmallVector<Value> stagingFree_;
+  /// Writes out of staging that is taken again. The first transfer into it waits for them; later ones start after it.
+  SmallVector<Value> unwaitedWrites_;
   /// The last command on the compute stream, and look-ups that no later command on
   /// it waits for yet.
   Value lastCompute_;

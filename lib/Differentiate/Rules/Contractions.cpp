@@ -23,21 +23,23 @@ static Value flattenRows(RuleBuilder &b, Value a) {
 
 static void multiply(nn::MatmulOp op, Cotangents &c) {
   RuleBuilder b(c, op);
-  Value lhs = op.getLhs(), rhs = op.getRhs(), cotangent = b.as(lhs, c.of(op));
+  auto [lhs, rhs] = b.alike(op.getLhs(), op.getRhs());
+  Value cotangent = b.as(lhs, c.of(op));
   bool transposesLhs = op.getTransposeLhs(), transposesRhs = op.getTransposeRhs();
-  if (c.needs(lhs)) {
+  if (c.needs(op.getLhs())) {
     Value ofRows = b.matmul(cotangent, rhs, false, !transposesRhs);
-    c.add(lhs, transposesLhs ? swapLastTwo(b, ofRows) : ofRows);
+    c.add(op.getLhs(), b.as(op.getLhs(), transposesLhs ? swapLastTwo(b, ofRows) : ofRows));
   }
-  if (!c.needs(rhs))
+  if (!c.needs(op.getRhs()))
     return;
   if (shapeOf(rhs).size() < shapeOf(lhs).size()) {
     lhs = flattenRows(b, transposesLhs ? swapLastTwo(b, lhs) : lhs);
     cotangent = flattenRows(b, cotangent);
     transposesLhs = false;
   }
-  c.add(rhs, transposesRhs ? b.matmul(cotangent, lhs, true, transposesLhs)
-                           : b.matmul(lhs, cotangent, !transposesLhs, false));
+  Value ofColumns = transposesRhs ? b.matmul(cotangent, lhs, true, transposesLhs)
+                                  : b.matmul(lhs, cotangent, !transposesLhs, false);
+  c.add(op.getRhs(), b.as(op.getRhs(), ofColumns));
 }
 
 void derivatives::attachContractions(MLIRContext *context) {

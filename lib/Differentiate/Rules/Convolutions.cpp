@@ -11,8 +11,11 @@ namespace {
 class ConvolutionRule {
 public:
   ConvolutionRule(nn::ConvOp op, Cotangents &c)
-      : op(op), b(c, op), cotangent(c.of(op)), groups(op.getGroups()),
-        image(shapeOf(op.getInput())), filter(shapeOf(op.getFilter())), result(shapeOf(op)) {}
+      : op(op), b(c, op), groups(op.getGroups()), image(shapeOf(op.getInput())), filter(shapeOf(op.getFilter())),
+        result(shapeOf(op)) {
+    std::tie(input, filters) = b.alike(op.getInput(), op.getFilter());
+    cotangent = b.as(input, c.of(op));
+  }
 
   /// Each filter, mirrored and with inputs and outputs exchanged, over the cotangent at the windows' places
   /// between zeros.
@@ -27,21 +30,22 @@ public:
       last[d + 2] = filter[d + 2] - 1;
       backwards[d + 2] = -1;
     }
-    Value mirrored = b.slice(op.getFilter(), last, filter, backwards);
+    Value mirrored = b.slice(filters, last, filter, backwards);
     // [groups * m, c, k...] to [groups * c, m, k...].
     Value exchanged = regroup(mirrored, 0, {0, 2, 1}, {filter[1] * groups, filter[0] / groups});
-    return convolve(apart, exchanged, ones, op.getDilations(), low, {image[0], image[1]}, sizes, groups);
+    return b.as(op.getInput(), convolve(apart, exchanged, ones, op.getDilations(), low, {image[0], image[1]}, sizes,
+                                        groups));
   }
 
   /// The images as filters of the cotangents would be: batches are what is summed over, and steps between
   /// windows and between places exchange their roles.
   Value ofFilter() {
     // [n, groups * c, size...] to [c, groups * n, size...].
-    Value images = regroup(op.getInput(), 1, {2, 1, 0}, {filter[1], groups * image[0]});
+    Value images = regroup(input, 1, {2, 1, 0}, {filter[1], groups * image[0]});
     Value cotangents = swapFirstTwo(cotangent);
     Value sums = convolve(images, cotangents, op.getDilations(), op.getStrides(), op.getLow(),
                           {filter[1], filter[0]}, filter.drop_front(2), groups);
-    return swapFirstTwo(sums);
+    return b.as(op.getFilter(), swapFirstTwo(sums));
   }
 
 private:
@@ -52,7 +56,7 @@ private:
                  int64_t inGroups) {
     SmallVector<int64_t> shape(leading);
     llvm::append_range(shape, sizes);
-    return b.create<nn::ConvOp>(RankedTensorType::get(shape, op.getType().getElementType()), input, filters,
+    return b.create<nn::ConvOp>(RankedTensorType::get(shape, getElementTypeOrSelf(input)), input, filters,
                                 strides, dilations, low, inGroups);
   }
 
@@ -78,7 +82,7 @@ private:
 
   nn::ConvOp op;
   RuleBuilder b;
-  Value cotangent;
+  Value input, filters, cotangent;
   int64_t groups;
   ArrayRef<int64_t> image, filter, result;
 };

@@ -49,6 +49,11 @@ public:
 
   /// `a` in the type that f16 and bf16 are computed in.
   mlir::Value wide(mlir::Value a);
+  /// Both as they are where their element types are equal, else wide.
+  std::pair<mlir::Value, mlir::Value> alike(mlir::Value a, mlir::Value b) {
+    bool areEqual = mlir::getElementTypeOrSelf(a) == mlir::getElementTypeOrSelf(b);
+    return areEqual ? std::pair(a, b) : std::pair(wide(a), wide(b));
+  }
   /// `a` with the element type of `model`, both of floats.
   mlir::Value as(mlir::Value model, mlir::Value a);
 

@@ -36,6 +36,16 @@ struct Need {
     return tile ? std::optional(tile.getInt()) : std::nullopt;
   }
   int64_t partNumber() const { return tileNumber().value_or(0); }
+  /// Whether the call overwrites all of it, and reads nothing.
+  bool isBlank() {
+    bool isLast = !tile || tile.getInt() + 1 == state.getTileCount();
+    if (isLast && plan::endsInPadding(state))
+      return false;
+    return llvm::all_of(operands, [](OpOperand *operand) {
+      auto call = dyn_cast<nn::CallOp>(operand->getOwner());
+      return call && operand->getOperandNumber() >= call.getInputs().size();
+    });
+  }
 };
 
 /// A call or look-up, with what it needs.
@@ -160,7 +170,7 @@ private:
         need.isPart ? need.state.getPartType(need.partNumber()) : need.type;
     auto type = HandleType::get(builder.getContext(), held, tier);
     need.handle = FetchOp::create(builder, need.operands.front()->getOwner()->getLoc(), type,
-                                  need.state.getSymName(), need.tile, need.isPart, tier);
+                                  need.state.getSymName(), need.tile, need.isPart, need.isBlank(), tier);
   }
 
   /// Brings a fetched need to where kernels compute, whole.

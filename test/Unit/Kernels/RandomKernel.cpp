@@ -546,6 +546,11 @@ private:
     return real;
   }
 
+  /// A type that an operand of a product in `of` may be stored in.
+  std::string stored(const std::string &of) {
+    return of == "f32" && chance(0.4) ? pick<std::string>({"f16", "bf16"}) : of;
+  }
+
   Tensor gemm() {
     std::string of = chance(0.5) ? "f32" : chance(0.7) ? pick(floats) : pick(integers);
     std::string to = chance(0.8) ? of : "f32";
@@ -561,7 +566,7 @@ private:
       result.insert(result.end(), {rows, columns});
       return result;
     };
-    Tensor lhs = expression(transposeLhs ? matrix(true, k, m) : matrix(true, m, k), of,
+    Tensor lhs = expression(transposeLhs ? matrix(true, k, m) : matrix(true, m, k), stored(of),
                             chance(0.6) ? 0 : between(1, 3));
     Shape rhsShape = transposeRhs ? matrix(!shared, n, k) : matrix(!shared, k, n);
     Tensor rhs;
@@ -570,11 +575,11 @@ private:
     } else if (shared && chance(0.5)) {
       int64_t dim = below(2);
       bool columns = dim == (transposeRhs ? 0 : 1);
-      rhs = argument(rhsShape, of, {},
+      rhs = argument(rhsShape, stored(of), {},
                      fmt::format(" {{nn.layout = #nn.panels<{}>{}}}", dim,
                                  columns && chance(0.7) ? ", nn.tiled" : ""));
     } else {
-      rhs = expression(rhsShape, of, chance(0.6) ? 0 : between(1, 3));
+      rhs = expression(rhsShape, stored(of), chance(0.6) ? 0 : between(1, 3));
     }
     Tensor result{"", matrix(true, m, n), to};
     return emit(result.shape, to,
@@ -615,13 +620,13 @@ private:
                           ? windows
                           : std::max<int64_t>(1, reach - low.back() - between(-2, 4)));
     }
-    Tensor x = argument(input, of);
+    Tensor x = argument(input, stored(of));
     Tensor w;
     if (isTiled || (!depthwise && chance(0.3)))
-      w = argument(filter, of, {},
+      w = argument(filter, stored(of), {},
                    fmt::format(" {{nn.layout = #nn.panels<0>{}}}", isTiled ? ", nn.tiled" : ""));
     else
-      w = expression(filter, of, chance(0.6) ? 0 : between(1, 3));
+      w = expression(filter, stored(of), chance(0.6) ? 0 : between(1, 3));
     Tensor result{"", output, of};
     return emit(
         output, of,
@@ -635,7 +640,7 @@ private:
     std::string of = chance(0.5) ? "f32" : pick(floats);
     int64_t keyHeads = between(1, 3), heads = keyHeads * between(1, 3), batches = between(1, 2);
     int64_t queries = size(140), keys = size(140), depth = size(33), valueDepth = size(40);
-    auto operand = [&](Shape shape) { return expression(shape, of, chance(0.7) ? 0 : between(1, 2)); };
+    auto operand = [&](Shape shape) { return expression(shape, stored(of), chance(0.7) ? 0 : between(1, 2)); };
     Tensor q = operand({batches, heads, queries, depth});
     Tensor k = operand({batches, keyHeads, keys, depth});
     Tensor v = operand({batches, keyHeads, keys, valueDepth});
@@ -644,7 +649,8 @@ private:
       Shape shape = {batches, heads, queries, keys};
       for (int64_t &size : shape)
         size = chance(0.4) ? 1 : size;
-      Tensor m = expression(shape, chance(0.5) ? "i1" : of, chance(0.5) ? 0 : 2);
+      std::string ofMask = of != "f64" && chance(0.3) ? "f32" : q.element;
+      Tensor m = expression(shape, chance(0.5) ? "i1" : ofMask, chance(0.5) ? 0 : 2);
       mask = fmt::format(" mask {} : {}", m.name, m.type());
     }
     std::string attributes = chance(0.2) ? "softcap = 2.5 : f32" : "";

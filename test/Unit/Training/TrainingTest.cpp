@@ -3,6 +3,7 @@
 // A run is a folder: model.onnx, a .npy for each input with a leading dimension of steps, run.json, final/NAME.npy.
 // SPILLWAY_TRAINING_RUNS in the environment names a folder of other runs.
 
+#include "runtime/base/SmallFloat.h"
 #include "runtime/io/Npy.h"
 #include "spillway/Differentiate/Passes.h"
 #include "spillway/Import/Import.h"
@@ -79,12 +80,13 @@ protected:
     return options;
   }
 
-  OperationOptions operations() {
+  OperationOptions operations(const std::string &precision = "fp32") {
     OperationOptions operations;
     for (auto &[name, size] : info["dims"].items())
       operations.dims.push_back(name + "=" + size.dump());
     operations.gradientsOf = info["loss"].get<std::string>();
     operations.optimizer = optimizer();
+    operations.optimizer->precision = precision;
     operations.freeze = info["freeze"];
     operations.padding = info.value("padding", std::vector<std::string>());
     return operations;
@@ -187,23 +189,42 @@ TEST_P(Training, interpreted) {
 /// A run of a bundle: what its steps give, and the states that it ends with.
 struct CompiledRun {
   std::vector<std::map<std::string, float>> steps;
-  std::map<std::string, std::vector<float>> states;
+  std::map<std::string, std::vector<std::byte>> states;
   uint64_t plannedWrites = 0;
+
+  template <typename T> ArrayRef<T> values(const std::string &name) const {
+    const std::vector<std::byte> &bytes = states.at(name);
+    return {reinterpret_cast<const T *>(bytes.data()), bytes.size() / sizeof(T)};
+  }
 };
 
-/// Compiled and run in all the memory there is, and in the least that works, from and to the drive.
-TEST_P(Training, compiled) {
-  auto compile = [&](const std::filesystem::path &bundle, uint64_t memory) {
+class CompiledTraining : public Training {
+protected:
+  LogicalResult compile(const std::filesystem::path &bundle, const std::string &precision, uint64_t memory) {
     CompileOptions options;
     options.model = GetParam() / "model.onnx";
     options.output = bundle;
-    options.operations = operations();
+    options.operations = operations(precision);
     options.plan.memory = memory;
     options.plan.threads = 2;
     options.target.level = *hostCpuLevel();
-    return succeeded(compileModel(options, context));
-  };
-  auto run = [&](const std::filesystem::path &bundle, unsigned threads, CompiledRun &run) {
+    return compileModel(options, context);
+  }
+
+  uint64_t smallestMemory(const std::filesystem::path &bundle, const std::string &precision) {
+    uint64_t smallest = 0;
+    ScopedDiagnosticHandler reader(&context, [&](Diagnostic &diagnostic) {
+      std::string text = diagnostic.str();
+      constexpr std::string_view before = "the smallest that works is ";
+      if (size_t place = text.find(before); place != std::string::npos)
+        smallest = std::stoull(text.substr(place + before.size()));
+      return success();
+    });
+    EXPECT_TRUE(failed(compile(bundle, precision, 4096)));
+    return smallest;
+  }
+
+  void run(const std::filesystem::path &bundle, unsigned threads, CompiledRun &run) {
     Result<std::unique_ptr<Session>> opened = Session::open(bundle, {.threads = threads, .writable = true});
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     Session &session = **opened;
@@ -230,46 +251,66 @@ TEST_P(Training, compiled) {
       if (!state.isRewritten())
         continue;
       ASSERT_TRUE(reader.verify(state).ok()) << state.type.name;
-      std::vector<float> &values = run.states[state.type.name];
+      std::vector<std::byte> &values = run.states[state.type.name];
       ASSERT_TRUE(reader.readCanonical(state, [&](std::span<const std::byte> bytes) -> Status {
-        auto *first = reinterpret_cast<const float *>(bytes.data());
-        values.insert(values.end(), first, first + bytes.size() / sizeof(float));
+        values.insert(values.end(), bytes.begin(), bytes.end());
         return {};
       }).ok());
     }
-  };
-
-  test::TemporaryFolder folder;
-  std::filesystem::path resident = folder.path() / "resident.spill", streamed = folder.path() / "streamed.spill";
-  CompiledRun whole, least;
-  ASSERT_TRUE(compile(resident, uint64_t(1) << 40));
-  run(resident, 2, whole);
-  checkSteps([&](int64_t step) { return whole.steps[step]; });
-  compareWeights([&](const std::string &name) -> ArrayRef<float> { return whole.states.at(name); });
-  EXPECT_EQ(whole.plannedWrites, 0u);
-
-  uint64_t smallest = 0;
-  {
-    ScopedDiagnosticHandler reader(&context, [&](Diagnostic &diagnostic) {
-      std::string text = diagnostic.str();
-      constexpr std::string_view before = "the smallest that works is ";
-      if (size_t place = text.find(before); place != std::string::npos)
-        smallest = std::stoull(text.substr(place + before.size()));
-      return success();
-    });
-    ASSERT_FALSE(compile(streamed, 4096));
   }
-  ASSERT_TRUE(compile(streamed, smallest));
-  run(streamed, 1, least);
-  EXPECT_GT(least.plannedWrites, 0u);
-  EXPECT_TRUE(whole.steps == least.steps) << "other bits where states are streamed";
-  EXPECT_TRUE(whole.states == least.states) << "other bits where states are streamed";
+
+  /// Runs in all the memory there is, and in the least that works, from and to the drive. Gives the first run.
+  void runBoth(const std::string &precision, CompiledRun &whole) {
+    test::TemporaryFolder folder;
+    std::filesystem::path resident = folder.path() / "resident.spill", streamed = folder.path() / "streamed.spill";
+    ASSERT_TRUE(succeeded(compile(resident, precision, uint64_t(1) << 40)));
+    run(resident, 2, whole);
+    EXPECT_EQ(whole.plannedWrites, 0u);
+    CompiledRun least;
+    ASSERT_TRUE(succeeded(compile(streamed, precision, smallestMemory(streamed, precision))));
+    run(streamed, 1, least);
+    EXPECT_GT(least.plannedWrites, 0u);
+    EXPECT_TRUE(whole.steps == least.steps) << "other bits where states are streamed";
+    EXPECT_TRUE(whole.states == least.states) << "other bits where states are streamed";
+  }
+};
+
+TEST_P(CompiledTraining, fp32) {
+  CompiledRun run;
+  ASSERT_NO_FATAL_FAILURE(runBoth("fp32", run));
+  checkSteps([&](int64_t step) { return run.steps[step]; });
+  compareWeights([&](const std::string &name) { return run.values<float>(name); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, Training, testing::ValuesIn(runs()), [](const auto &info) {
+TEST_P(CompiledTraining, bf16) {
+  CompiledRun run;
+  ASSERT_NO_FATAL_FAILURE(runBoth("bf16", run));
+  for (auto [step, scalars] : llvm::enumerate(run.steps)) {
+    double loss = info["losses"][step];
+    EXPECT_NEAR(scalars.at(info["loss"]), loss, 0.02 * loss) << "step " << step + 1;
+  }
+  // Each weight of two dimensions has a twin, which is it, rounded.
+  int64_t twins = 0;
+  for (auto &[name, tolerance] : info["weights"].items()) {
+    std::string twin = name + ".bf16";
+    bool isMatrix = Array(GetParam() / "final" / (name + ".npy")).header.shape.size() >= 2;
+    ASSERT_EQ(run.states.contains(twin), isMatrix) << name;
+    if (!isMatrix)
+      continue;
+    ++twins;
+    auto rounded = llvm::map_to_vector(run.values<float>(name), bfloat16FromFloat);
+    EXPECT_TRUE(run.values<uint16_t>(twin) == ArrayRef<uint16_t>(rounded)) << name;
+  }
+  EXPECT_GT(twins, 0);
+}
+
+std::string nameOf(const testing::TestParamInfo<std::filesystem::path> &info) {
   std::string name = info.param.filename();
   std::ranges::replace(name, '-', '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, Training, testing::ValuesIn(runs()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Runs, CompiledTraining, testing::ValuesIn(runs()), nameOf);
 
 } // namespace

@@ -1,3 +1,4 @@
+#include "runtime/base/SmallFloat.h"
 #include "spillway/StateSource/StateSource.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -109,4 +110,32 @@ TEST_F(VarintStateTest, refusesTooFewAndTooMany) {
   ASSERT_TRUE(source) << diagnostics;
   EXPECT_TRUE(failed(source->read(0, bytes)));
   EXPECT_NE(diagnostics.find("more than 100000 elements"), std::string::npos) << diagnostics;
+}
+
+TEST(RoundedState, readsInAnyOrderAndCut) {
+  MLIRContext context;
+  context.loadDialect<zero::ZeroDialect>();
+  std::string folder = testing::TempDir();
+  std::vector<float> exact(100000);
+  std::vector<uint16_t> rounded;
+  for (auto [i, value] : llvm::enumerate(exact)) {
+    value = static_cast<float>(i) / 777 - 50;
+    rounded.push_back(bfloat16FromDouble(value));
+  }
+  std::ofstream(folder + "/exact.bin", std::ios::binary)
+      .write(reinterpret_cast<const char *>(exact.data()), exact.size() * sizeof(float));
+  auto module = parseSourceString<ModuleOp>(
+      "zero.state @w \"w.bf16\" : tensor<100000xbf16> role(<twin>) "
+      "source(#zero.rounded<#zero.file<\"exact.bin\", 0, 400000>>)",
+      &context);
+  ASSERT_TRUE(module);
+  auto source = StateSource::open(*module->getOps<zero::StateOp>().begin(), folder);
+  ASSERT_TRUE(succeeded(source));
+  size_t bytes = rounded.size() * sizeof(uint16_t);
+  for (auto [offset, count] : {std::pair<size_t, size_t>(0, bytes), {131071, 5}, {131072, 4}, {3, 0}, {1, 2}, {bytes - 1, 1}, {7, 150000}}) {
+    std::vector<char> read(count);
+    ASSERT_TRUE(succeeded((*source)->read(offset, read)));
+    EXPECT_EQ(std::memcmp(read.data(), reinterpret_cast<const char *>(rounded.data()) + offset, count), 0)
+        << offset << " " << count;
+  }
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -54,6 +55,15 @@ INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat,
                          testing::Values(Codec{halfToFloat, halfFromDouble, 0x7c00},
                                          Codec{bfloat16ToFloat, bfloat16FromDouble, 0x7f80}),
                          [](const auto &info) { return info.index ? "bfloat16" : "half"; });
+
+TEST(SmallFloat, roundsFloatsAsDoubles) {
+  // All upper halves, with lower ones below, at and above the middle.
+  for (uint32_t high = 0; high < 0x10000; ++high)
+    for (uint32_t low : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+      float value = std::bit_cast<float>(high << 16 | low);
+      EXPECT_EQ(bfloat16FromFloat(value), bfloat16FromDouble(value)) << high << " " << low;
+    }
+}
 
 TEST(SmallFloat, agreesWithKnownBits) {
   EXPECT_EQ(halfToFloat(0x3c00), 1.0f);

@@ -513,8 +513,8 @@ func.func @f(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x6x8xf32>, %v: tensor<1x2x6x
 // -----
 
 func.func @f(%q: tensor<1x4x5x8xf32>, %k: tensor<1x2x6x8xf16>, %v: tensor<1x2x6x3xf32>) {
-  // expected-error@+1 {{C4: element types differ}}
-  %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<1x4x5x8xf32>, tensor<1x2x6x8xf16>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>
+  // expected-error@+1 {{C4: element types do not agree}}
+  %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<1x4x5x8xf32>, tensor<1x2x6x8xf16>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf16>
   return
 }
 
@@ -697,8 +697,8 @@ func.func @f(%x: tensor<1x4x9xf32>, %f: tensor<6x4x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x4x9xf32>, %f: tensor<6x4x3xf16>) {
-  // expected-error@+1 {{C3: element types differ, or are i1}}
-  %0 = nn.conv %x, %f strides [1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<6x4x3xf16> -> tensor<1x6x7xf32>
+  // expected-error@+1 {{C3: element types do not agree, or are i1}}
+  %0 = nn.conv %x, %f strides [1] dilations [1] low [0] groups 1 : tensor<1x4x9xf32>, tensor<6x4x3xf16> -> tensor<1x6x7xf16>
   return
 }
 

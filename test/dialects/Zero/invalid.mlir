@@ -40,6 +40,16 @@ zero.state @w "w" : tensor<2xi64> role(<parameter>) source(#zero.file<"m.onnx", 
 
 // -----
 
+// expected-error@+1 {{C4: a source is rounded to f16 or bf16, not to 'f32'}}
+zero.state @w "w" : tensor<4xf32> role(<twin>) source(#zero.rounded<#zero.splat<0.0 : f32>>)
+
+// -----
+
+// expected-error@+1 {{C4: the source has 8 bytes, the tensor 16}}
+zero.state @w "w" : tensor<4xbf16> role(<twin>) source(#zero.rounded<#zero.file<"w.bin", 0, 8>>)
+
+// -----
+
 // expected-error@+1 {{C4: the splat must have the element type}}
 zero.state @w "w" : tensor<4xf32> role(<parameter>) source(#zero.splat<0.0 : f16>)
 

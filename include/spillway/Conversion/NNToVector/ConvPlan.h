@@ -16,7 +16,7 @@ struct ConvShape {
   int64_t filters, channels;
   /// Per dimension that windows slide along.
   llvm::SmallVector<int64_t> sizes, kernel, windows, strides, dilations, low;
-  mlir::Type element, accumulator;
+  mlir::Type filterElement, resultElement, accumulator;
 
   /// Elements of one channel, and places in a window.
   int64_t area() const;

@@ -32,7 +32,7 @@ struct GemmPlan {
   GemmPlan(nn::MatmulOp matmul, const CpuTarget &target);
 
   GemmShape shape;
-  mlir::Type operandElement, accumulator;
+  mlir::Type rhsElement, accumulator;
 
   RowTiles tiles;
   int64_t tilesPerBlock;

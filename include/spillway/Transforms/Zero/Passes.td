@@ -212,7 +212,7 @@ def ZeroSchedulePass : Pass<"zero-schedule", "::mlir::ModuleOp"> {
     Each call gets a handle for each state tile that it takes, released right after it. A tile that lies
     in the memory that kernels compute on is fetched there and then. Others pass through staging
     (`zero.arenas`): they are fetched as soon as what lay in their place before has
-    been released, in the order of the calls. Of a partitioned state that is not at home there each rank
+    been released, in the order of the calls; of what a call only computes into, nothing is read (`blank`). Of a partitioned state that is not at home there each rank
     fetches its part, which is gathered as soon as it has arrived.
 
     ```mlir
