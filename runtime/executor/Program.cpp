@@ -114,8 +114,14 @@ private:
         return machineError("the table has an arena of {} bytes", arena->bytes());
       program_.arenaBytes[tier] = arena->bytes();
     }
-    for (const table::Kernel *kernel : *root_.kernels())
+    for (const table::Kernel *kernel : *root_.kernels()) {
       program_.kernels.push_back(kernel->symbol()->str());
+      KernelArguments arguments{kernel->inputs(), kernel->units(), {}};
+      if (kernel->argument_types())
+        for (uint8_t type : *kernel->argument_types())
+          arguments.types.push_back(static_cast<DataType>(type));
+      program_.kernelArguments.push_back(std::move(arguments));
+    }
     return {};
   }
 

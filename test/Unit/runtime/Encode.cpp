@@ -21,9 +21,17 @@ public:
         arenas.push_back(
             table::CreateArena(builder_, static_cast<table::Tier>(tier), program.arenaBytes[tier]));
     std::vector<Offset<table::Kernel>> kernels;
-    for (const std::string &symbol : program.kernels)
-      kernels.push_back(table::CreateKernelDirect(builder_, symbol.c_str(), options_.kernelInputs,
-                                                  options_.kernelUnits, options_.kernelFlops));
+    for (size_t i = 0; i < program.kernels.size(); ++i) {
+      KernelArguments arguments{options_.kernelInputs, options_.kernelUnits, {}};
+      if (i < program.kernelArguments.size())
+        arguments = program.kernelArguments[i];
+      std::vector<uint8_t> types;
+      for (DataType type : arguments.types)
+        types.push_back(static_cast<uint8_t>(type));
+      kernels.push_back(table::CreateKernelDirect(
+          builder_, program.kernels[i].c_str(), arguments.inputs, arguments.units,
+          options_.kernelFlops, 0, 0, 0, &types));
+    }
     auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
     auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);
     auto checkpoint = encodeCommands(program.checkpoint);
