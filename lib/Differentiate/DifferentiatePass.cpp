@@ -4,11 +4,11 @@
 #include "lib/Differentiate/Rules/Rule.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 #include "spillway/Support/ElementType.h"
+#include "spillway/Support/NamePatterns.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Regex.h"
 
 namespace spillway {
 #define GEN_PASS_DEF_NNDIFFERENTIATEPASS
@@ -64,12 +64,12 @@ FailureOr<unsigned> findLoss(func::FuncOp function, StringRef name) {
 
 /// What reads a parameter of floats that trains, by state.
 llvm::MapVector<zero::StateOp, SmallVector<Operation *>>
-readers(ModuleOp module, Block &block, llvm::function_ref<bool(StringRef)> isFrozen) {
+readers(ModuleOp module, Block &block, const NamePatterns &frozen) {
   llvm::MapVector<zero::StateOp, SmallVector<Operation *>> result;
   llvm::StringMap<zero::StateOp> states;
   for (auto state : module.getOps<zero::StateOp>()) {
     if (state.getRole() != zero::Role::parameter ||
-        !isa<FloatType>(state.getTensorType().getElementType()) || isFrozen(state.getName()))
+        !isa<FloatType>(state.getTensorType().getElementType()) || frozen.match(state.getName()))
       continue;
     states[state.getSymName()] = state;
     result[state];
@@ -106,20 +106,16 @@ private:
     if (failed(lossIndex))
       return failure();
     Block &block = function.getFunctionBody().front();
-    std::vector<llvm::Regex> frozen;
-    for (const std::string &pattern : freeze) {
-      std::string error;
-      if (!frozen.emplace_back("^(" + pattern + ")$").isValid(error))
-        return function.emitError("freeze '") << pattern << "' is no regular expression: " << error;
-    }
+    FailureOr<NamePatterns> frozen =
+        NamePatterns::parse(function.getLoc(), "freeze", SmallVector<std::string>(freeze.begin(), freeze.end()));
+    if (failed(frozen))
+      return failure();
     llvm::StringMap<int64_t> paddingRows;
     if (failed(readPadding(function, paddingRows)))
       return failure();
-    if (failed(requireMatches(function, frozen)))
+    if (failed(requireMatches(function)))
       return failure();
-    auto states = readers(getOperation(), block, [&](StringRef name) {
-      return llvm::any_of(frozen, [&](const llvm::Regex &pattern) { return pattern.match(name); });
-    });
+    auto states = readers(getOperation(), block, *frozen);
     SmallVector<Value> roots;
     for (auto &[state, reads] : states)
       for (Operation *read : reads)
@@ -145,13 +141,17 @@ private:
   }
 
   /// That each pattern of what is frozen is the name of a parameter.
-  LogicalResult requireMatches(func::FuncOp function, ArrayRef<llvm::Regex> frozen) {
+  LogicalResult requireMatches(func::FuncOp function) {
     auto states = getOperation().getOps<zero::StateOp>();
-    for (auto [text, pattern] : llvm::zip_equal(freeze, frozen))
+    for (const std::string &pattern : freeze) {
+      FailureOr<NamePatterns> names = NamePatterns::parse(function.getLoc(), "freeze", pattern);
+      if (failed(names))
+        return failure();
       if (llvm::none_of(states, [&](zero::StateOp state) {
-            return state.getRole() == zero::Role::parameter && pattern.match(state.getName());
+            return state.getRole() == zero::Role::parameter && names->match(state.getName());
           }))
-        return function.emitError("freeze '") << text << "' matches no parameter";
+        return function.emitError("freeze '") << pattern << "' matches no parameter";
+    }
     return success();
   }
 

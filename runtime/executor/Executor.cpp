@@ -1,12 +1,16 @@
 #include "runtime/executor/Executor.h"
 #include "runtime/base/Thread.h"
 #include "runtime/executor/CommandList.h"
+#include "runtime/executor/Evaluation.h"
+#include "runtime/executor/Examination.h"
 #include "runtime/executor/ReadStream.h"
 #include "runtime/executor/RowLookup.h"
 #include "runtime/executor/WriteStream.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstring>
 #include <functional>
 
 namespace spillway {
@@ -102,6 +106,24 @@ public:
     return {};
   }
 
+  void watch(const Slice &value) {
+    watched_ = value;
+    watchedCommand_ = lastWriter(resources_.program, value);
+  }
+
+  Status evaluate(const Slice &output) {
+    prepareEvaluation(output);
+    RunTimes sums;
+    return run(*evaluation_, sums);
+  }
+
+  Result<NotFinite> findNotFinite(const Slice &output) {
+    prepareEvaluation(output);
+    examination_.emplace(resources_.program, *evaluation_);
+    SPILLWAY_RETURN_IF_ERROR(evaluate(output));
+    return examination_->found();
+  }
+
   Status commit(uint64_t step, std::string_view payload) {
     if (!writes_ || !slots_.hasUncommitted())
       return bugError("a commit without anything that a step has made");
@@ -142,6 +164,24 @@ public:
   RunTimes checkpointSums;
 
 private:
+  void prepareEvaluation(const Slice &output) {
+    if (evaluation_ && evaluated_ == output)
+      return;
+    evaluation_.reset();
+    evaluationCommands_ = commandsFor(resources_.program, output);
+    evaluation_.emplace(evaluationCommands_, arenas_);
+    evaluated_ = output;
+  }
+
+  bool isWatchedFinite(DeviceStream &stream) const {
+    // An error comes again.
+    if (!stream.synchronize().ok())
+      return true;
+    float value;
+    std::memcpy(&value, addressOf(arenas_, watched_), sizeof(value));
+    return std::isfinite(value);
+  }
+
   bool isUsed(StreamKind kind) const {
     return !prologue_->order(kind).empty() || !step_->order(kind).empty() ||
            !checkpoint_->order(kind).empty();
@@ -220,6 +260,8 @@ private:
       times.started = now();
       if (Status status = execute(command, index, list, stream); !status.ok())
         return state_.fail(std::move(status).error().in(command.label));
+      if (&list == &*step_ && index == watchedCommand_ && !isWatchedFinite(stream))
+        return state_.fail(userError("a value that is watched is not finite"));
       times.ended = now();
       stream.signal(list.event(index));
     }
@@ -231,14 +273,21 @@ private:
     if (auto *launch = std::get_if<LaunchOperation>(&command.operation)) {
       if (resources_.kernels.empty())
         return {};
-      return stream.launch({.function = resources_.kernels[launch->kernel],
-                            .arguments = list.arguments(index),
-                            .begin = launch->begin,
-                            .end = launch->end,
-                            .scratch = addressOf(arenas_, launch->scratch),
-                            .scratchPerThread = launch->scratchPerThread,
-                            .isDivided = launch->isDivided,
-                            .fault = &list.fault(index)});
+      if (examination_)
+        examination_->lookAtInputs(*launch);
+      SPILLWAY_RETURN_IF_ERROR(stream.launch({.function = resources_.kernels[launch->kernel],
+                                              .arguments = list.arguments(index),
+                                              .begin = launch->begin,
+                                              .end = launch->end,
+                                              .scratch = addressOf(arenas_, launch->scratch),
+                                              .scratchPerThread = launch->scratchPerThread,
+                                              .isDivided = launch->isDivided,
+                                              .fault = &list.fault(index)}));
+      if (!examination_)
+        return {};
+      SPILLWAY_RETURN_IF_ERROR(stream.synchronize());
+      examination_->lookAtResults(*launch, command.label);
+      return {};
     }
     if (auto *copy = std::get_if<CopyOperation>(&command.operation))
       return stream.copy(addressOf(arenas_, copy->target), addressOf(arenas_, copy->source),
@@ -281,6 +330,13 @@ private:
   std::optional<CommandList> prologue_;
   std::optional<CommandList> step_;
   std::optional<CommandList> checkpoint_;
+  std::vector<Command> evaluationCommands_;
+  /// Of these; what it computes.
+  std::optional<CommandList> evaluation_;
+  Slice evaluated_;
+  std::optional<Examination> examination_;
+  Slice watched_;
+  std::optional<uint32_t> watchedCommand_;
   RunState state_;
   Slots slots_;
   /// What the checkpoint that runs is to commit.
@@ -306,6 +362,11 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorResources &reso
 
 Status Executor::runPrologue() { return impl_->run(impl_->prologue(), impl_->prologueSums); }
 Status Executor::runStep() { return impl_->runStep(); }
+void Executor::watch(const Slice &value) { impl_->watch(value); }
+Status Executor::evaluate(const Slice &output) { return impl_->evaluate(output); }
+Result<NotFinite> Executor::findNotFinite(const Slice &output) {
+  return impl_->findNotFinite(output);
+}
 Status Executor::commit(uint64_t step, std::string_view payload) {
   return impl_->commit(step, payload);
 }

@@ -4,6 +4,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/device/Device.h"
+#include "runtime/executor/NotFinite.h"
 #include "runtime/executor/Program.h"
 #include "runtime/executor/Recorder.h"
 #include "runtime/io/Engine.h"
@@ -53,6 +54,15 @@ public:
   /// overwrite them. Kernel faults and bad indices are user errors; what damaged
   /// or short files cause are machine errors.
   Status runStep();
+  /// From now on, a step ends with an error as soon as it has computed a value of f32 there that is
+  /// not finite: no number, or infinite. It may be the only one there is.
+  void watch(const Slice &value);
+  /// Computes what lies in a slice at the end of a step as the step would, with the states as they are, and
+  /// changes none of them. Inputs as for `runStep`.
+  Status evaluate(const Slice &output);
+  /// The same, after a step that `watch` ended, with all values on the way looked at. The executor can be used for
+  /// nothing else then.
+  Result<NotFinite> findNotFinite(const Slice &output);
   /// Of a program that writes states, after at least one step since the last commit: runs the
   /// checkpoint and makes what steps have made of the states durable, as what the next start
   /// finds after `step` steps; it also finds `payload`. All or nothing: after an error, reading

@@ -128,6 +128,11 @@ private:
           return machineError("the kernel '{}' takes {} bytes, {} for a unit", symbol,
                               argument->bytes(), argument->unit_bytes());
       program_.kernels.push_back(std::move(symbol));
+      KernelArguments arguments{kernel->inputs(), kernel->units(), {}};
+      if (kernel->argument_types())
+        for (uint8_t type : *kernel->argument_types())
+          arguments.types.push_back(static_cast<DataType>(type));
+      program_.kernelArguments.push_back(std::move(arguments));
     }
     return {};
   }

@@ -44,6 +44,8 @@ struct Slice {
   Tier tier = Tier::host;
   uint64_t offset = 0;
   uint64_t bytes = 0;
+
+  bool operator==(const Slice &) const = default;
 };
 
 struct ReadOperation {
@@ -136,6 +138,15 @@ uint64_t plannedReadBytes(std::span<const Command> commands);
 /// Bytes that running them writes to files.
 uint64_t plannedWriteBytes(std::span<const Command> commands);
 
+/// What the launches of a kernel take: inputs, then results.
+struct KernelArguments {
+  uint32_t inputs = 0;
+  /// Of the kernel's space.
+  int64_t units = 0;
+  /// Empty where they are not known.
+  std::vector<DataType> types;
+};
+
 struct Program {
   /// Checks everything that running relies on: the encoding, the version, that
   /// every slice lies in its arena and has the size that its use needs, that launches give kernels all
@@ -151,6 +162,8 @@ struct Program {
   std::array<uint64_t, tierCount> arenaBytes{};
   /// Symbols in kernels.so.
   std::vector<std::string> kernels;
+  /// Of each kernel.
+  std::vector<KernelArguments> kernelArguments;
   std::vector<Binding> inputs;
   std::vector<Binding> outputs;
   std::vector<Command> prologue;

@@ -7,6 +7,8 @@ namespace spillway {
 
 /// Inputs that a trainer sets: scalars of f64.
 inline constexpr std::string_view rateInput = "lr", stepInput = "step";
+/// Another one, a boolean: whether a step trains.
+inline constexpr std::string_view trainingInput = "training";
 /// An output that it reports, besides the first one, which is the loss: scalars of f32.
 inline constexpr std::string_view gradientNormOutput = "grad_norm";
 

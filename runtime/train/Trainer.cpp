@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace spillway {
 
@@ -12,7 +13,8 @@ bool isScalar(const Binding &binding, DataType type) {
 }
 
 bool isSetByTrainer(const Binding &input) {
-  return (input.name == rateInput || input.name == stepInput) && isScalar(input, DataType::f64);
+  return ((input.name == rateInput || input.name == stepInput) && isScalar(input, DataType::f64)) ||
+         (input.name == trainingInput && isScalar(input, DataType::boolean));
 }
 
 const Binding *findByName(const std::vector<Binding> &bindings, std::string_view name) {
@@ -43,31 +45,67 @@ Trainer::Trainer(Session &session, const Recipe &recipe, DataSet data)
       order_(data_.samples(), recipe.seed, recipe.shuffles), step_(committed()),
       batch_(data_.batch()) {}
 
-Status Trainer::start() { return session_->executor().runPrologue(); }
+Status Trainer::start() {
+  session_->executor().watch(loss().slice);
+  return session_->executor().runPrologue();
+}
 
 Result<StepReport> Trainer::runStep() {
   StepReport report{.step = step_ + 1, .gradientNorm = {}};
-  for (size_t place = 0; place < batch_.size(); ++place)
-    batch_[place] = order_.at(step_ * batch_.size() + place);
-  SPILLWAY_RETURN_IF_ERROR(
-      data_.load(batch_, [&](const Binding &input) { return session_->bytes(input); }));
   report.rate = recipe_.schedule.rateOf(report.step, recipe_.steps);
-  setScalar(rateInput, report.rate);
-  setScalar(stepInput, static_cast<double>(report.step));
-  if (Status status = session_->executor().runStep(); !status.ok())
-    return Error{status.error().kind, fmt::format("step {}: {}; the last commit is that of step {}", report.step,
-                                                  status.error().message, committed())};
-
-  const std::vector<Binding> &outputs = session_->program().outputs;
-  report.loss = scalarOf(outputs[0]);
-  if (!std::isfinite(report.loss))
-    return userError("the loss of step {} is {}; the last commit is that of step {}", report.step,
-                     report.loss, committed());
-  if (const Binding *norm = findByName(outputs, gradientNormOutput);
+  SPILLWAY_RETURN_IF_ERROR(feed(report));
+  Status status = session_->executor().runStep();
+  report.loss = scalarOf(loss());
+  // What a loss that is not finite makes of the weights may have ended the step.
+  if (!std::isfinite(report.loss) && (status.ok() || status.error().kind == ErrorKind::user))
+    return lossIsNotFinite(report);
+  if (!status.ok())
+    return Error{status.error().kind,
+                 fmt::format("step {}: {}; the last commit is that of step {}", report.step,
+                             status.error().message, committed()),
+                 status.error().systemError};
+  if (const Binding *norm = findByName(session_->program().outputs, gradientNormOutput);
       norm && isScalar(*norm, DataType::f32))
     report.gradientNorm = scalarOf(*norm);
   ++step_;
   return report;
+}
+
+Status Trainer::feed(const StepReport &report) {
+  for (size_t place = 0; place < batch_.size(); ++place)
+    batch_[place] = order_.at((report.step - 1) * batch_.size() + place);
+  setScalar(rateInput, report.rate);
+  setScalar(stepInput, static_cast<double>(report.step));
+  setScalar(trainingInput, true);
+  return data_.load(batch_, [&](const Binding &input) { return session_->bytes(input); });
+}
+
+Error Trainer::lossIsNotFinite(const StepReport &report) {
+  std::string text = fmt::format("the loss of step {} is {}; the last commit is that of step {}",
+                                 report.step, report.loss, committed());
+  if (feed(report).ok())
+    if (Result<NotFinite> found = session_->executor().findNotFinite(loss().slice); found.ok()) {
+      if (!found->notANumber.empty())
+        text += fmt::format("; the first value that is no number is of {}", found->notANumber);
+      if (!found->infinite.empty())
+        text += fmt::format("; the first infinite value is of {}", found->infinite);
+    }
+  return userError("{}", text);
+}
+
+Result<double> Trainer::evaluate(const DataSet &heldOut) {
+  uint64_t batches = heldOut.samples() / heldOut.batch();
+  std::vector<uint64_t> batch(heldOut.batch());
+  double sum = 0;
+  setScalar(trainingInput, false);
+  for (uint64_t first = 0; first < batches * batch.size(); first += batch.size()) {
+    std::iota(batch.begin(), batch.end(), first);
+    SPILLWAY_RETURN_IF_ERROR(
+        heldOut.load(batch, [&](const Binding &input) { return session_->bytes(input); }));
+    SPILLWAY_RETURN_IF_ERROR(session_->executor().evaluate(loss().slice));
+    sum += scalarOf(loss());
+  }
+  return sum / static_cast<double>(batches);
 }
 
 Status Trainer::commit() {
@@ -79,7 +117,7 @@ Status Trainer::commit() {
   return {};
 }
 
-void Trainer::setScalar(std::string_view name, double value) {
+template <typename T> void Trainer::setScalar(std::string_view name, T value) {
   const Binding *input = findByName(session_->program().inputs, name);
   if (input && isSetByTrainer(*input))
     std::memcpy(session_->bytes(*input).data(), &value, sizeof(value));

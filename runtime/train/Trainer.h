@@ -38,9 +38,11 @@ public:
   uint64_t step() const { return step_; }
   uint64_t committed() const { return session_->executor().lastCommit().step; }
 
-  /// Makes the next step. A user error where its loss is no finite number: nothing can be
-  /// committed then.
+  /// Makes the next step. A user error where its loss is no finite number, which names what gave
+  /// the first such value: nothing can be committed then.
   Result<StepReport> runStep();
+  /// The mean loss of whole batches of other samples, in their order, with the parameters as they are.
+  Result<double> evaluate(const DataSet &heldOut);
   /// Makes what has been trained since the last commit last; nothing where that is no step.
   Status commit();
   /// Whether a commit writes no states of its own, as all of them come from and go to files in
@@ -50,8 +52,12 @@ public:
 private:
   Trainer(Session &session, const Recipe &recipe, DataSet data);
 
-  void setScalar(std::string_view input, double value);
+  /// Gives the step its samples and numbers.
+  Status feed(const StepReport &report);
+  Error lossIsNotFinite(const StepReport &report);
+  template <typename T> void setScalar(std::string_view input, T value);
   float scalarOf(const Binding &output) const;
+  const Binding &loss() const { return session_->program().outputs[0]; }
 
   Session *session_;
   Recipe recipe_;

@@ -1,6 +1,7 @@
 #include "runtime/base/Duration.h"
 #include "runtime/base/Size.h"
 #include "runtime/session/InProcessJob.h"
+#include "runtime/train/Snapshots.h"
 #include "runtime/train/Trainer.h"
 #include "tools/spillway/Commands.h"
 #include "tools/spillway/FlagChecks.h"
@@ -24,6 +25,8 @@ namespace {
 struct TrainOptions {
   std::string bundle;
   std::vector<std::string> data;
+  std::vector<std::string> heldOut;
+  uint64_t evaluateEvery = 0;
   std::optional<uint64_t> steps;
   std::optional<double> rate;
   std::optional<double> leastRate;
@@ -32,6 +35,7 @@ struct TrainOptions {
   std::optional<uint64_t> seed;
   bool keepsOrder = false;
   std::optional<uint64_t> checkpointEvery;
+  uint64_t keep = 0;
   bool resume = false;
   SessionFlags session;
   std::string log;
@@ -170,6 +174,7 @@ private:
                               parseNamedFiles(options_.data, "data", "input of samples", inputs));
     SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files));
     batch_ = data.batch();
+    SPILLWAY_RETURN_IF_ERROR(openHeldOut(inputs));
     SPILLWAY_ASSIGN_OR_RETURN(
         recipe_, decideRecipe(options_, session_.program(), session_.executor().lastCommit(),
                               data.samples()));
@@ -179,6 +184,22 @@ private:
       SPILLWAY_ASSIGN_OR_RETURN(MetricsLog log, MetricsLog::open(options_.log, trainer_->step()));
       log_.emplace(std::move(log));
     }
+    return {};
+  }
+
+  Status openHeldOut(const std::vector<Binding> &inputs) {
+    if (options_.heldOut.empty())
+      return {};
+    SPILLWAY_ASSIGN_OR_RETURN(
+        auto files, parseNamedFiles(options_.heldOut, "eval-data", "input of samples", inputs));
+    SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files));
+    if (data.samples() < data.batch())
+      return userError("the held-out data are {} samples; a step takes {}", data.samples(),
+                       data.batch());
+    if (uint64_t over = data.samples() % data.batch(); over != 0)
+      progress_.note(fmt::format("the last {} of {} held-out samples are less than a batch and are left out",
+                                 over, data.samples()));
+    heldOut_.emplace(std::move(data));
     return {};
   }
 
@@ -197,8 +218,15 @@ private:
         SPILLWAY_RETURN_IF_ERROR(commit());
         step.commitSeconds = secondsBetween(begun, now());
       }
-      SPILLWAY_RETURN_IF_ERROR(log(report, step, movedBytes() - before));
-      tell(report, step, movedBytes() - before);
+      Moved moved = movedBytes() - before;
+      std::optional<double> heldOutLoss;
+      if (heldOut_ && (isLastStep() || (options_.evaluateEvery != 0 &&
+                                        report.step % options_.evaluateEvery == 0))) {
+        SPILLWAY_ASSIGN_OR_RETURN(heldOutLoss, trainer_->evaluate(*heldOut_));
+        progress_.note(fmt::format("step {}: held-out loss {:.6g}", report.step, *heldOutLoss));
+      }
+      SPILLWAY_RETURN_IF_ERROR(log(report, step, moved, heldOutLoss));
+      tell(report, step, moved);
     }
     // A signal may have come since.
     SPILLWAY_RETURN_IF_ERROR(commit());
@@ -213,7 +241,9 @@ private:
       return {};
     SPILLWAY_RETURN_IF_ERROR(trainer_->commit());
     commits_.push_back(session_.executor().lastCheckpoint());
-    return {};
+    if (options_.keep == 0)
+      return {};
+    return keepSnapshot(session_.bundle().folder(), trainer_->committed(), options_.keep);
   }
 
   static double secondsBetween(int64_t begin, int64_t end) {
@@ -257,13 +287,16 @@ private:
   }
 
   /// `moved` with its commit.
-  Status log(const StepReport &report, const Pace &step, const Moved &moved) {
+  Status log(const StepReport &report, const Pace &step, const Moved &moved,
+             const std::optional<double> &heldOutLoss) {
     if (!log_)
       return {};
     nlohmann::ordered_json line = {
         {"step", report.step}, {"loss", report.loss}, {"lr", report.rate}};
     if (report.gradientNorm)
       line["grad_norm"] = *report.gradientNorm;
+    if (heldOutLoss)
+      line["eval_loss"] = *heldOutLoss;
     line["seconds"] = step.seconds;
     line["commit_seconds"] = step.commitSeconds;
     line["samples_per_second"] = samplesPerSecond(step);
@@ -279,6 +312,7 @@ private:
   Session &session_;
   Recipe recipe_;
   std::optional<Trainer> trainer_;
+  std::optional<DataSet> heldOut_;
   std::optional<MetricsLog> log_;
   ProgressLine progress_;
   uint64_t batch_ = 0;
@@ -313,6 +347,12 @@ void addTrainCommand(CLI::App &app, Status &status) {
                     "The samples of an input along dimension 0 of a .npy file; needed for each")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
+  train->add_option("--eval-data", options->heldOut,
+                    "Samples that are held out: their mean loss is told, and nothing is learnt from them")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  train->add_option("--eval-every", options->evaluateEvery,
+                    "Tell it after so many steps; 0 (default): at the end only");
   train->add_option("--steps", options->steps,
                     "Steps in all, those before a --resume included; needed but for --resume");
   train->add_option("--lr", options->rate, "Learning rate; needed but for --resume")->check(nonNegative);
@@ -323,9 +363,13 @@ void addTrainCommand(CLI::App &app, Status &status) {
       ->check(nonNegative);
   train->add_option("--seed", options->seed, "Of the order of the samples (default: 0)");
   train->add_flag("--no-shuffle", options->keepsOrder, "Take the samples as they lie");
-  train->add_option("--checkpoint-every", options->checkpointEvery,
-                    "Commit after so many steps; 0: at the end. Default: 1 where all states come from "
-                    "files each step, else 0");
+  CLI::Option *every =
+      train->add_option("--checkpoint-every", options->checkpointEvery,
+                        "Commit after so many steps; 0: at the end. Default: 1 where all states come from "
+                        "files each step, else 0");
+  train->add_option("--keep", options->keep,
+                    "Keep copies of the bundle, BUNDLE.step-N, as the last so many commits left it")
+      ->needs(every);
   train->add_flag("--resume", options->resume, "Go on after the last commit");
   train->add_option("--log", options->log, "Write a line of JSON a step")->type_name("FILE");
   train->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");

@@ -4,6 +4,7 @@
 #include "runtime/base/DataType.h"
 #include "runtime/table/table_generated.h"
 #include "spillway/Plan/StepExtraction.h"
+#include "spillway/Support/ElementType.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -195,11 +196,15 @@ private:
       return it->second;
     auto kernel = symbols_.lookupNearestSymbolFrom<nn::KernelOp>(module_, launch.getKernelAttr());
     nn::CostAttr cost = nn::costOf(kernel);
+    std::vector<uint8_t> types;
+    for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(), kernel.getResultTypes()))
+      types.push_back(static_cast<uint8_t>(*dataTypeOf(getElementTypeOrSelf(type))));
     auto symbol = builder_.CreateString(launch.getKernel().str());
     auto arguments = builder_.CreateVectorOfStructs(argumentsOf(kernel));
+    auto typesOffset = builder_.CreateVector(types);
     kernelEntries_.push_back(table::CreateKernel(
         builder_, symbol, kernel.getNumArguments(), arguments, kernel.getUnits(), cost.getFlops(),
-        static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes(), cost.getShared()));
+        static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes(), cost.getShared(), typesOffset));
     return it->second;
   }
 

@@ -28,9 +28,14 @@ public:
       for (const TakenArgument &taken :
            options_.kernelArguments.empty() ? given(program, kernel) : options_.kernelArguments)
         arguments.emplace_back(taken.bytes, taken.unitBytes, taken.isTiled);
-      kernels.push_back(table::CreateKernelDirect(builder_, program.kernels[kernel].c_str(),
-                                                  options_.kernelInputs, &arguments,
-                                                  options_.kernelUnits, options_.kernelFlops));
+      KernelArguments known{options_.kernelInputs, options_.kernelUnits, {}};
+      if (kernel < program.kernelArguments.size())
+        known = program.kernelArguments[kernel];
+      std::vector<uint8_t> types;
+      for (DataType type : known.types)
+        types.push_back(static_cast<uint8_t>(type));
+      kernels.push_back(table::CreateKernelDirect(builder_, program.kernels[kernel].c_str(), known.inputs, &arguments,
+                                                  known.units, options_.kernelFlops, 0, 0, 0, &types));
     }
     auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
     auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);

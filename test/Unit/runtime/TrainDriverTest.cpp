@@ -286,7 +286,8 @@ TEST_F(TrainDriverTest, aLossThatIsNoNumberEndsBeforeTheCommit) {
   writeData();
   Ran ran = spillwayTool(train("--steps 5 --lr 0.125 --no-shuffle"));
   EXPECT_EQ(ran.code, 1);
-  EXPECT_NE(ran.text.find("the loss of step 3 is nan; the last commit is that of step 2"),
+  EXPECT_NE(ran.text.find("the loss of step 3 is nan; the last commit is that of step 2; the first "
+                          "value that is no number is of the input 'x'"),
             std::string::npos)
       << ran.text;
   EXPECT_TRUE(storedValues(2) == expectedAfter(2, 0.125).values);
@@ -294,6 +295,69 @@ TEST_F(TrainDriverTest, aLossThatIsNoNumberEndsBeforeTheCommit) {
   writeData();
   expectTrained("--resume");
   EXPECT_TRUE(storedValues(5) == expectedAfter(5, 0.125).values);
+}
+
+TEST_F(TrainDriverTest, anInfiniteLossNamesWhatGaveIt) {
+  for (bool keepsInMemory : {false, true}) {
+    reset(keepsInMemory);
+    samples = makeFloats(sampleCount, 77);
+    // Finite numbers whose products are not.
+    samples[9] = std::numeric_limits<float>::max();
+    writeData();
+    Ran ran = spillwayTool(train("--steps 5 --lr 1e30 --no-shuffle"));
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.text.find("the first infinite value is of "), std::string::npos) << ran.text;
+  }
+}
+
+TEST_F(TrainDriverTest, heldOutSamplesTeachNothing) {
+  std::vector<float> heldOut = makeFloats(11, 78);
+  std::vector<int64_t> shape = {11};
+  ASSERT_TRUE(writeNpy(place("held.npy"), DataType::f32, shape, asBytes(heldOut)).ok());
+  std::string flags = " --no-shuffle --lr 0.125 --eval-data x=" + place("held.npy").string() + " --log " +
+                      place("log.jsonl").string();
+  for (bool keepsInMemory : {false, true}) {
+    reset(keepsInMemory);
+    Ran ran = spillwayTool(train("--steps 5 --eval-every 2" + flags));
+    EXPECT_EQ(ran.code, 0) << ran.text;
+    EXPECT_NE(ran.text.find("the last 3 of 11 held-out samples are less than a batch"), std::string::npos) << ran.text;
+    EXPECT_TRUE(storedValues(5) == expectedAfter(5, 0.125).values);
+    std::vector<nlohmann::json> lines = logLines();
+    ASSERT_EQ(lines.size(), 5u);
+    for (uint64_t step = 1; step <= 5; ++step) {
+      EXPECT_EQ(lines[step - 1].contains("eval_loss"), step % 2 == 0 || step == 5) << step;
+      EXPECT_EQ(lines[step - 1]["loss"].get<float>(), expectedAfter(step, 0.125).losses.back());
+      if (!lines[step - 1].contains("eval_loss"))
+        continue;
+      TrainedValues values = expectedAfter(step, 0.125).values;
+      double sum = 0;
+      for (size_t batch = 0; batch < 2; ++batch)
+        sum += TrainedValues(values).step({heldOut.begin() + batch * 4, heldOut.begin() + batch * 4 + 4}, 0, 0);
+      EXPECT_EQ(lines[step - 1]["eval_loss"].get<double>(), sum / 2);
+    }
+  }
+  shape = {3};
+  ASSERT_TRUE(writeNpy(place("held.npy"), DataType::f32, shape, asBytes(std::vector<float>(3))).ok());
+  expectError(train("--steps 5 --resume" + flags), 1, "the held-out data are 3 samples; a step takes 4");
+}
+
+TEST_F(TrainDriverTest, keepsTheLastCommitsAsBundles) {
+  std::filesystem::path folder = bundle.folder.path();
+  auto copy = [&](uint64_t step) { return std::filesystem::path(folder.string() + fmt::format(".step-{}", step)); };
+  std::filesystem::create_directory(copy(0).string() + "x");
+  expectTrained("--steps 7 --lr 0.125 --no-shuffle --checkpoint-every 2 --keep 2");
+  for (uint64_t step = 1; step <= 7; ++step)
+    EXPECT_EQ(std::filesystem::exists(copy(step)), step == 6 || step == 7) << step;
+  EXPECT_TRUE(std::filesystem::remove(copy(0).string() + "x"));
+  // A copy goes on by itself, to the same bits.
+  EXPECT_TRUE(storedValues(7) == expectedAfter(7, 0.125).values);
+  std::filesystem::remove_all(folder);
+  std::filesystem::rename(copy(6), folder);
+  EXPECT_TRUE(storedValues(6) == expectedAfter(6, 0.125).values);
+  expectTrained("--resume");
+  EXPECT_TRUE(storedValues(7) == expectedAfter(7, 0.125).values);
+  std::filesystem::remove_all(copy(7));
+  expectError(train("--steps 9 --resume --keep 1"), 1, "--checkpoint-every");
 }
 
 TEST_F(TrainDriverTest, faultsAreMachineErrorsAndResumable) {

@@ -68,6 +68,9 @@ inline Program trainedProgram(bool keepsInMemory) {
   program.threads = 2;
   program.arenaBytes = {0, 40960};
   program.kernels = {"test_update", "test_loss"};
+  program.kernelArguments = {
+      {3, 64, {DataType::f32, DataType::f64, DataType::f64, DataType::f32, DataType::f32}},
+      {2, 1, {DataType::f32, DataType::f32, DataType::f32}}};
   program.inputs = {{"x", DataType::f32, {4}, batchPlace},
                     {"lr", DataType::f64, {}, ratePlace},
                     {"step", DataType::f64, {}, numberPlace}};
