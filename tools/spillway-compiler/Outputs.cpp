@@ -1,6 +1,7 @@
 // What becomes of the place that a bundle is written to.
 #include "tools/spillway-compiler/Commands.h"
 
+#include "runtime/base/Console.h"
 #include "runtime/base/Duration.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Memory.h"
@@ -66,7 +67,7 @@ Status spillway::describePlan(const std::string &folder) {
              step.value("limited_by", ""));
   std::fflush(stdout);
   if (uint64_t total = machineMemory().total; needed > total)
-    fmt::print(stderr, "spillway: warning: a step computes in {} of memory; this machine has {}\n", formatSize(needed),
+    note("spillway: warning: a step computes in {} of memory; this machine has {}\n", formatSize(needed),
                formatSize(total));
   return {};
 }

@@ -27,4 +27,9 @@ inline std::string positive(const std::string &text) {
   return isNumberFrom(0, text, number) && number > 0 ? "" : fmt::format("'{}' is no number above 0", text);
 }
 
+inline std::string whole(const std::string &text) {
+  bool isDigits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return isDigits && text.size() <= 18 ? "" : fmt::format("'{}' is no whole number from 0 to below 10^18", text);
+}
+
 } // namespace spillway

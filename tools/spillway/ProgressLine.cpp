@@ -1,5 +1,7 @@
 #include "tools/spillway/ProgressLine.h"
 
+#include "runtime/base/Console.h"
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -19,12 +21,12 @@ bool ProgressLine::isDue() const {
 }
 
 void ProgressLine::show(const std::string &text, bool isLast) {
-  fmt::print(stderr, "{}{}{}", isTerminal_ ? clearLine : "", text, isTerminal_ && !isLast ? "" : "\n");
+  spillway::note("{}{}{}", isTerminal_ ? clearLine : "", text, isTerminal_ && !isLast ? "" : "\n");
   lastShown_ = std::chrono::steady_clock::now();
 }
 
 void ProgressLine::note(const std::string &text) {
-  fmt::print(stderr, "{}{}\n", isTerminal_ ? clearLine : "", text);
+  spillway::note("{}{}\n", isTerminal_ ? clearLine : "", text);
 }
 
 } // namespace spillway

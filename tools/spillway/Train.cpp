@@ -352,23 +352,23 @@ void addTrainCommand(CLI::App &app, Status &status) {
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   train->add_option("--eval-every", options->evaluateEvery,
-                    "Tell it after so many steps; 0 (default): at the end only");
+                    "Tell it after so many steps; 0 (default): at the end only")->check(whole);
   train->add_option("--steps", options->steps,
-                    "Steps in all, those before a --resume included; needed but for --resume");
+                    "Steps in all, those before a --resume included; needed but for --resume")->check(whole);
   train->add_option("--lr", options->rate, "Learning rate; needed but for --resume")->check(nonNegative);
-  train->add_option("--warmup", options->warmup, "Steps in which the rate rises to that");
+  train->add_option("--warmup", options->warmup, "Steps in which the rate rises to that")->check(whole);
   train->add_option("--schedule", options->schedule, "How the rate falls then (default: constant)")
       ->check(CLI::IsMember({"constant", "linear", "cosine"}));
   train->add_option("--min-lr", options->leastRate, "Where it falls to (default: 0)")
       ->check(nonNegative);
-  train->add_option("--seed", options->seed, "Of the order of the samples (default: 0)");
+  train->add_option("--seed", options->seed, "Of the order of the samples (default: 0)")->check(whole);
   train->add_flag("--no-shuffle", options->keepsOrder, "Take the samples as they lie");
   CLI::Option *every =
       train->add_option("--checkpoint-every", options->checkpointEvery,
                         "Commit after so many steps; 0: at the end. Default: 1 where all states come from "
-                        "files each step, else 0");
+                        "files each step, else 0")->check(whole);
   train->add_option("--keep", options->keep,
-                    "Keep copies of the bundle, BUNDLE.step-N, as the last so many commits left it")
+                    "Keep copies of the bundle, BUNDLE.step-N, as the last so many commits left it")->check(whole)
       ->needs(every);
   train->add_flag("--resume", options->resume, "Go on after the last commit");
   train->add_option("--log", options->log, "Write a line of JSON a step")->type_name("FILE");

@@ -1,5 +1,6 @@
 // The command line of everything. `run`, `train` and what looks at bundles happen in this process,
 // which links no LLVM; every other subcommand is the compiler's.
+#include "runtime/base/Console.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Status.h"
 #include "tools/spillway/Commands.h"
@@ -22,7 +23,7 @@ constexpr const char *compilerName = "spillway-compiler";
 constexpr const char *compilerGroup = "SUBCOMMANDS of the compiler";
 
 int report(const Error &error) {
-  fmt::print(stderr, "spillway: error: {}\n", error.message);
+  note("spillway: error: {}\n", error.message);
   return static_cast<int>(error.kind);
 }
 
@@ -80,11 +81,14 @@ int runHere(int argc, char **argv) {
   } catch (const std::exception &exception) {
     return report(bugError("{}", exception.what()));
   }
+  if (status.ok())
+    status = finishOutput();
   return status.ok() ? 0 : report(status.error());
 }
 } // namespace
 
 int main(int argc, char **argv) {
+  openStandardStreams();
   // A file beyond the limit of its size is an error of the write.
   std::signal(SIGXFSZ, SIG_IGN);
   std::string_view first = argc > 1 ? argv[1] : "";
