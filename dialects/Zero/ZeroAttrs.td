@@ -28,6 +28,8 @@ def Zero_Role : Zero_I32Enum<"Role", "What a state is for", [
   I32EnumAttrCase<"moment", 1>,
   // A tensor of the model's that never trains.
   I32EnumAttrCase<"constant", 2>,
+  // What a norm has seen so far: no optimizer trains it.
+  I32EnumAttrCase<"statistic", 3>,
 ]>;
 def Zero_RoleAttr : Zero_EnumAttr<Zero_Role, "role">;
 
