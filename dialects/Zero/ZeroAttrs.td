@@ -30,6 +30,8 @@ def Zero_Role : Zero_I32Enum<"Role", "What a state is for", [
   I32EnumAttrCase<"constant", 2>,
   // A parameter that trains, rounded to fewer bits: what products read.
   I32EnumAttrCase<"twin", 3>,
+  // What a norm has seen so far: no optimizer trains it.
+  I32EnumAttrCase<"statistic", 4>,
 ]>;
 def Zero_RoleAttr : Zero_EnumAttr<Zero_Role, "role">;
 

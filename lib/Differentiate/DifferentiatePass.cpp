@@ -125,6 +125,9 @@ private:
     if (failed(cotangents))
       return failure();
 
+    // The backward half takes old values of what the forward half updates.
+    for (auto update : llvm::make_early_inc_range(block.getOps<zero::UpdateOp>()))
+      update->moveBefore(end);
     if (onlyLoss)
       dropOthers(function, *lossIndex);
     OpBuilder builder(end);

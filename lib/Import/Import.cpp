@@ -3,6 +3,8 @@
 #include "lib/Import/Bind.h"
 #include "lib/Import/NodeOrder.h"
 #include "lib/Import/Tensors.h"
+#include "runtime/export/UntiedName.h"
+#include "spillway/Support/NamePatterns.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -70,6 +72,15 @@ public:
       return {};
     }
     irVersion = model.irVersion;
+    FailureOr<NamePatterns> patterns = NamePatterns::parse(modelLocation, "untie", options.untie);
+    if (failed(patterns))
+      return {};
+    untied = std::move(*patterns);
+    if (!options.untie.empty() && irVersion < firstIrWithDefaults) {
+      emitError(modelLocation) << "IR version " << irVersion << ": each initializer is an input too, so that none can "
+                               << "be untied";
+      return {};
+    }
     module = ModuleOp::create(builder, modelLocation);
     (*module)->setAttr(irVersionAttrName, builder.getI64IntegerAttr(model.irVersion));
     FailureOr<llvm::StringMap<int64_t>> opsets = readOpsets(model.opsets);
@@ -218,6 +229,7 @@ private:
     Block *body = builder.createBlock(&mainGraph.getBody(), {}, types,
                                       SmallVector<Location>(types.size(), modelLocation));
     Scope scope;
+    mainScope = &scope;
     auto add = [&](StringRef name, Value value) {
       if (scope.values.try_emplace(name, value).second)
         return;
@@ -411,9 +423,31 @@ private:
                  << "reads '" << input << "', which no node, input or initializer defines";
         scope.values[input] = none(location);
       }
-      values.push_back(value);
+      values.push_back(&scope == mainScope ? untie(value, node) : value);
     }
     return failed(result) ? FailureOr<SmallVector<Value>>() : std::move(values);
+  }
+
+  /// What a node of the main graph reads of an initializer that is untied.
+  Value untie(Value value, const NodeMessage &node) {
+    auto read = value.getDefiningOp<UseOp>();
+    auto initializer = read ? symbols->lookup<InitializerOp>(read.getInitializer()) : InitializerOp();
+    if (!initializer || initializer.getConstant() || !untied.match(initializer.getName()) ||
+        !isa<FloatType>(cast<RankedTensorType>(initializer.getType()).getElementType()) ||
+        node.opType == "Shape" || node.opType == "Size")
+      return value;
+    const NodeMessage *&first = firstReaders[initializer];
+    if (!first)
+      first = &node;
+    auto output = llvm::find_if(node.outputs, [](StringRef name) { return !name.empty(); });
+    if (first == &node || output == node.outputs.end())
+      return value;
+    Value &copy = copies[{initializer, &node}];
+    if (!copy)
+      copy = use(addInitializer(untiedName(initializer.getName(), *output),
+                                {cast<RankedTensorType>(initializer.getType()), initializer.getValue()},
+                                initializer.getLoc()));
+    return copy;
   }
 
   /// The attribute itself, or what the call of the function around gave for it; null
@@ -634,6 +668,11 @@ private:
   GraphOp mainGraph;
   llvm::StringMap<const FunctionMessage *> functions;
   SmallVector<const FunctionMessage *> callStack;
+  const Scope *mainScope = nullptr;
+  NamePatterns untied;
+  /// Of initializers that are untied, and the copies that other nodes read.
+  llvm::DenseMap<Operation *, const NodeMessage *> firstReaders;
+  llvm::DenseMap<std::pair<Operation *, const NodeMessage *>, Value> copies;
   /// Initializers of the main graph that stay inputs.
   llvm::StringSet<> kept;
   int64_t irVersion = 0;

@@ -11,14 +11,26 @@ using namespace mlir;
 using namespace spillway;
 
 void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOptions &options) {
+  if (options.optimizer) {
+    OnnxReportSharedPassOptions report;
+    report.freeze.assign(options.freeze.begin(), options.freeze.end());
+    passes.addPass(createOnnxReportSharedPass(report));
+  }
   ConvertOnnxToNNPassOptions conversion;
   conversion.dims.assign(options.dims.begin(), options.dims.end());
   conversion.keepParameters = options.gradientsOf.has_value();
+  conversion.trainNorms = options.optimizer.has_value();
+  conversion.evalNorms.assign(options.evalNorms.begin(), options.evalNorms.end());
   passes.addPass(createConvertOnnxToNNPass(conversion));
   // Chains are recognised in canonical form, where equal ones are one.
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createNNFuseAttentionPass());
+  if (options.microBatches > 1) {
+    passes.addPass(createNNAccumulatePass({.count = options.microBatches}));
+    // What is repeated for micro-batches and within them is repeated once, and so is summed once.
+    passes.addPass(createCanonicalizerPass());
+  }
   if (options.gradientsOf) {
     NNDifferentiatePassOptions differentiation{
         .loss = *options.gradientsOf, .onlyLoss = options.optimizer.has_value(), .freeze = {}, .padding = {}};

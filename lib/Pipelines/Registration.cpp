@@ -10,6 +10,7 @@
 #include "spillway/Differentiate/Differentiate.h"
 #include "spillway/Differentiate/Passes.h"
 #include "spillway/Training/Passes.h"
+#include "spillway/Training/Stacking.h"
 #include "spillway/Transforms/Passes.h"
 #include "spillway/Transforms/Zero/Passes.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
@@ -35,6 +36,7 @@ void spillway::registerDialects(DialectRegistry &registry) {
   nn::registerExternalModels(registry);
   kernels::registerElementModels(registry);
   registerDerivatives(registry);
+  registerStackRules(registry);
 }
 
 void spillway::registerPasses() {

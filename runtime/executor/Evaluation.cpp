@@ -172,7 +172,8 @@ std::vector<Command> commandsFor(const Program &program, const Slice &output) {
   std::vector<bool> isKept(program.step.size());
   for (size_t index = program.step.size(); index-- > 0;) {
     Access access = accessOf(program, program.step[index]);
-    isKept[index] = std::ranges::any_of(access.writes, [&](const Slice &slice) { return needed.overlaps(slice); });
+    isKept[index] = std::ranges::any_of(access.writes,
+                                        [&](const Slice &slice) { return needed.overlaps(slice); });
     if (!isKept[index])
       continue;
     if (access.begins)

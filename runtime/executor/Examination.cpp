@@ -7,9 +7,10 @@
 namespace spillway {
 
 namespace {
-/// Floats of a format: an exponent of ones says that one is not finite, other bits then that it is no
-/// number.
-template <typename Bits> bool visitNotFinite(std::span<const std::byte> bytes, Bits exponent, auto visit) {
+/// Of floats in whose format an exponent of ones says that one is not finite, and other bits then
+/// that it is no number.
+template <typename Bits>
+void visitNotFiniteBits(std::span<const std::byte> bytes, Bits exponent, auto visit) {
   for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
     Bits bits;
     std::memcpy(&bits, bytes.data() + at, sizeof(Bits));
@@ -18,22 +19,22 @@ template <typename Bits> bool visitNotFinite(std::span<const std::byte> bytes, B
     constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
     visit(static_cast<Bits>(bits & ~sign) != exponent);
   }
-  return true;
 }
 
+/// Calls visit(is it no number) for each float that is not finite.
 void visitNotFinite(std::span<const std::byte> bytes, DataType type, auto visit) {
   switch (type) {
   case DataType::f32:
-    visitNotFinite<uint32_t>(bytes, 0x7f800000u, visit);
+    visitNotFiniteBits<uint32_t>(bytes, 0x7f800000u, visit);
     break;
   case DataType::f64:
-    visitNotFinite<uint64_t>(bytes, 0x7ff0000000000000u, visit);
+    visitNotFiniteBits<uint64_t>(bytes, 0x7ff0000000000000u, visit);
     break;
   case DataType::f16:
-    visitNotFinite<uint16_t>(bytes, 0x7c00u, visit);
+    visitNotFiniteBits<uint16_t>(bytes, 0x7c00u, visit);
     break;
   case DataType::bf16:
-    visitNotFinite<uint16_t>(bytes, 0x7f80u, visit);
+    visitNotFiniteBits<uint16_t>(bytes, 0x7f80u, visit);
     break;
   default:
     break;
@@ -51,9 +52,10 @@ Examination::Content Examination::contentOf(const LaunchOperation &launch, size_
   if (argument >= arguments.types.size())
     return content;
   const Slice &slice = launch.arguments[argument].slice;
-  visitNotFinite({list_.address(slice), slice.bytes}, arguments.types[argument], [&](bool isNoNumber) {
-    content = std::max(content, isNoNumber ? Content::notANumber : Content::infinite);
-  });
+  visitNotFinite(
+      {list_.address(slice), slice.bytes}, arguments.types[argument], [&](bool isNoNumber) {
+        content = std::max(content, isNoNumber ? Content::notANumber : Content::infinite);
+      });
   return content;
 }
 
@@ -84,9 +86,11 @@ std::string Examination::sourceOf(const Slice &slice) const {
   for (const Binding &input : program_.inputs)
     if (overlap(input.slice, slice))
       return fmt::format("the input '{}'", input.name);
-  for (std::span<const Command> commands : {std::span<const Command>(program_.prologue), list_.commands()})
+  for (std::span<const Command> commands :
+       {std::span<const Command>(program_.prologue), list_.commands()})
     for (const Command &command : commands)
-      if (auto *read = std::get_if<ReadOperation>(&command.operation); read && overlap(read->target, slice))
+      if (auto *read = std::get_if<ReadOperation>(&command.operation);
+          read && overlap(read->target, slice))
         return fmt::format("the state '{}'", command.label);
   return "";
 }

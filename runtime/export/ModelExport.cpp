@@ -3,6 +3,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/OutputFile.h"
+#include "runtime/export/UntiedName.h"
 #include "runtime/io/ExternalData.h"
 #include "runtime/io/ProtoWire.h"
 #include "runtime/io/WireWriter.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -19,7 +21,7 @@ namespace spillway {
 namespace {
 
 // Fields of onnx.proto.
-constexpr uint32_t modelGraph = 7, graphInitializer = 5;
+constexpr uint32_t modelGraph = 7, graphNode = 1, graphInitializer = 5, nodeInput = 1, nodeOutput = 2;
 constexpr uint32_t tensorDims = 1, tensorDataType = 2, tensorName = 8, tensorRawData = 9, tensorExternalData = 13,
                    tensorDataLocation = 14;
 constexpr uint32_t entryKey = 1, entryValue = 2;
@@ -206,12 +208,95 @@ private:
   }
 
   Result<Message> rewriteModel(Bytes model) {
-    return rewrite(model, modelGraph, [&](Bytes graph) {
-      return rewrite(graph, graphInitializer, [&](Bytes tensor) { return rewriteTensor(tensor); });
+    return rewrite(model, modelGraph, [&](Bytes graph) { return rewriteGraph(graph); });
+  }
+
+  Result<Message> rewriteGraph(Bytes graph) {
+    // By the name of the initializer that they are copies of.
+    std::map<std::string, std::set<std::string>, std::less<>> copies;
+    Message message;
+    Result<bool> whole = forEachField(graph, [&](const Field &field) -> Status {
+      if (field.tag.field != graphNode || field.tag.type != WireType::bytes)
+        return {};
+      SPILLWAY_ASSIGN_OR_RETURN(std::string output, firstOutput(field.content));
+      return forEachInput(field.content, [&](std::string_view input) {
+        if (std::string copy = untiedName(input, output); isTrained(copy))
+          copies[std::string(input)].insert(copy);
+      });
+    });
+    if (whole && *whole)
+      whole = forEachField(graph, [&](const Field &field) -> Status {
+        bool isNode = field.tag.field == graphNode, isTensor = field.tag.field == graphInitializer;
+        if (field.tag.type != WireType::bytes || !(isTensor || (isNode && !copies.empty()))) {
+          message.add(field.whole);
+          return {};
+        }
+        SPILLWAY_ASSIGN_OR_RETURN(Message content,
+                                  isNode ? rewriteNode(field.content) : rewriteTensor(field.content, std::nullopt));
+        message.add(field.tag.field, std::move(content));
+        if (!isTensor)
+          return {};
+        SPILLWAY_ASSIGN_OR_RETURN(std::string name, nameOfTensor(field.content));
+        for (const std::string &copy : copies[name]) {
+          SPILLWAY_ASSIGN_OR_RETURN(Message tensor, rewriteTensor(field.content, copy));
+          message.add(graphInitializer, std::move(tensor));
+        }
+        return {};
+      });
+    if (!whole)
+      return std::move(whole.error());
+    if (!*whole)
+      return damaged();
+    return message;
+  }
+
+  bool isTrained(std::string_view name) const {
+    const StateView *state = store_.find(name);
+    return state && state->isRewritten();
+  }
+
+  /// The text of the first field `number` that has one.
+  Result<std::string> firstText(Bytes message, uint32_t number) const {
+    std::string text;
+    Result<bool> whole = forEachField(message, [&](const Field &field) -> Status {
+      if (field.tag.field == number && field.tag.type == WireType::bytes && text.empty())
+        text = textOf(field.content);
+      return {};
+    });
+    if (!whole || !*whole)
+      return damaged();
+    return text;
+  }
+  Result<std::string> firstOutput(Bytes node) const { return firstText(node, nodeOutput); }
+  Result<std::string> nameOfTensor(Bytes tensor) const { return firstText(tensor, tensorName); }
+
+  template <typename Visit> Status forEachInput(Bytes node, Visit visit) const {
+    Result<bool> whole = forEachField(node, [&](const Field &field) -> Status {
+      if (field.tag.field == nodeInput && field.tag.type == WireType::bytes)
+        visit(textOf(field.content));
+      return {};
+    });
+    if (!whole || !*whole)
+      return damaged();
+    return {};
+  }
+
+  /// A node that reads copies of initializers where there are some for it.
+  Result<Message> rewriteNode(Bytes node) {
+    SPILLWAY_ASSIGN_OR_RETURN(std::string output, firstOutput(node));
+    return rewrite(node, nodeInput, [&](Bytes input) -> Result<Message> {
+      Message name;
+      std::string copy = untiedName(textOf(input), output);
+      if (isTrained(copy))
+        name.add(copy);
+      else
+        name.add(input);
+      return name;
     });
   }
 
-  Result<Message> rewriteTensor(Bytes tensor) {
+  /// With the new values of its state, or of that of a copy, which it becomes.
+  Result<Message> rewriteTensor(Bytes tensor, std::optional<std::string_view> copy) {
     std::string_view name;
     uint64_t elements = 1, type = 0;
     bool isExternal = false;
@@ -228,8 +313,13 @@ private:
         isExternal = field.number == externalLocation;
       else if (field.tag.field == tensorExternalData)
         SPILLWAY_RETURN_IF_ERROR(readEntry(field.content, place));
-      if (std::ranges::find(dataFields, field.tag.field) == std::end(dataFields))
+      if (copy && field.tag.field == tensorName) {
+        WireWriter renamed;
+        renamed.text(tensorName, std::string(*copy));
+        rest.add(renamed.bytes());
+      } else if (std::ranges::find(dataFields, field.tag.field) == std::end(dataFields)) {
         rest.add(field.whole);
+      }
       return {};
     });
     if (!whole)
@@ -243,6 +333,7 @@ private:
     if (extent && extent->ok() && std::filesystem::equivalent((*extent)->path, data_, code))
       return userError("'{}' holds data of '{}' and is not replaced; give the result another name", data_.string(),
                        model_.string());
+    name = copy.value_or(name);
     const StateView *state = store_.find(name);
     if (!state || !state->isRewritten()) {
       if (isExternal) {

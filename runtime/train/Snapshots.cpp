@@ -68,7 +68,8 @@ Status keepSnapshot(const fs::path &bundle, uint64_t step, uint64_t keep) {
   std::error_code code;
   fs::remove_all(partial, code);
   SPILLWAY_ASSIGN_OR_RETURN(FileFacts states, fileFacts(folder / storeDataName));
-  SPILLWAY_RETURN_IF_ERROR(requireSpace(parent, states.bytes, "the states of a checkpoint that is kept"));
+  SPILLWAY_RETURN_IF_ERROR(
+      requireSpace(parent, states.bytes, "the states of a checkpoint that is kept"));
   Status copied = copyBundle(folder, partial);
   if (copied.ok())
     copied = replaceFolder(partial, target);

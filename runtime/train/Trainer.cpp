@@ -97,9 +97,9 @@ Result<double> Trainer::evaluate(const DataSet &heldOut) {
   uint64_t batches = heldOut.samples() / heldOut.batch();
   std::vector<uint64_t> batch(heldOut.batch());
   double sum = 0;
-  setScalar(trainingInput, false);
   for (uint64_t first = 0; first < batches * batch.size(); first += batch.size()) {
     std::iota(batch.begin(), batch.end(), first);
+    setScalar(trainingInput, false);
     SPILLWAY_RETURN_IF_ERROR(
         heldOut.load(batch, [&](const Binding &input) { return session_->bytes(input); }));
     SPILLWAY_RETURN_IF_ERROR(session_->executor().evaluate(loss().slice));

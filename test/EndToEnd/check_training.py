@@ -1,8 +1,9 @@
-"""check_training.py data FOLDER: makes files of samples from the inputs of the run in FOLDER, which
-are batches by step.
+"""check_training.py data FOLDER [INPUT...]: makes files of samples from the inputs of the run in FOLDER (input_ids and
+labels where none are named), which are batches by step, and first-NAME.npy of the first batch.
 check_training.py killed COMMAND...: kills the command at random moments until it comes to its end.
 check_training.py logs FOLDER LOG...: compares the first log with the run, and the others with the
-first log, bit for bit."""
+first log, bit for bit.
+check_training.py held-out LOG LOSS.npy: compares the last loss of held-out samples with one that was computed."""
 
 import json
 import pathlib
@@ -11,16 +12,19 @@ import subprocess
 import sys
 import time
 
+import npy
 
-def make_data(folder):
-    for name in ("input_ids", "labels"):
+def make_data(folder, *names):
+    for name in names or ("input_ids", "labels"):
         data = pathlib.Path(folder, name + ".npy").read_bytes()
         length = int.from_bytes(data[8:10], "little")
         header = eval(data[10 : 10 + length])
         steps, batch, *rest = header["shape"]
-        header["shape"] = (steps * batch, *rest)
-        text = str(header).ljust(length - 1).encode() + b"\n"
-        pathlib.Path(name + ".npy").write_bytes(data[:10] + text + data[10 + length :])
+        body = data[10 + length :]
+        for file, samples in ((name, steps * batch), ("first-" + name, batch)):
+            header["shape"] = (samples, *rest)
+            text = str(header).ljust(length - 1).encode() + b"\n"
+            pathlib.Path(file + ".npy").write_bytes(data[:10] + text + body[: len(body) * samples // (steps * batch)])
 
 
 def kill_until_done(*command):
@@ -44,12 +48,20 @@ def check_logs(folder, first, *others):
     for line, loss, norm in zip(lines, run["losses"], run["grad_norms"]):
         assert abs(line["loss"] - loss) <= run["tolerance"]["loss_abs"], (line, loss)
         assert abs(line["grad_norm"] - norm) <= run["tolerance"]["grad_norm_rel"] * norm, (line, norm)
-    by_step = {line["step"]: (line["loss"], line["grad_norm"], line["lr"]) for line in lines}
+    values = lambda line: [line.get(key) for key in ("loss", "grad_norm", "lr", "eval_loss")]
+    by_step = {line["step"]: values(line) for line in lines}
     for other in others:
         for line in map(json.loads, open(other)):
-            assert by_step[line["step"]] == (line["loss"], line["grad_norm"], line["lr"]), (other, line)
+            assert by_step[line["step"]] == values(line), (other, line)
         assert line["step"] == 20
 
 
+def check_held_out(log, file):
+    (loss,) = npy.read(file)[1]
+    found = json.loads(open(log).read().splitlines()[-1])["eval_loss"]
+    assert abs(loss - found) <= 2e-6 * loss, (loss, found)
+
+
 command, *arguments = sys.argv[1:]
-{"data": make_data, "killed": kill_until_done, "logs": check_logs}[command](*arguments)
+commands = {"data": make_data, "killed": kill_until_done, "logs": check_logs, "held-out": check_held_out}
+commands[command](*arguments)

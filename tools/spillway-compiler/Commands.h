@@ -23,8 +23,9 @@ struct CompileFlags {
   /// Of a step that trains.
   bool train = false;
   std::string loss, optimizer;
-  std::vector<std::string> optimizerOptions;
+  std::vector<std::string> optimizerOptions, evalNorms;
   double clip = 0;
+  int64_t microBatches = 1;
   bool gradNorm = false;
   std::string precision = "fp32";
   /// Of those that make one bundle.

@@ -100,6 +100,21 @@ void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
   command.add_option("--clip", flags.clip, "Scale gradients down to this norm over all parameters, at most")
       ->check(positive)
       ->needs(train);
+  command.add_option("--accumulate", flags.microBatches,
+                     "Micro-batches of a step, each of the size that --dim gives: the loss and the gradients are the "
+                     "means of theirs")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+      ->needs(train);
+  command.add_option("--untie", flags.import.untie,
+                     "REGEX: initializers whose names match train apart for each node that reads them, as they were "
+                     "before an exporter merged equal ones (repeatable)")
+      ->allow_extra_args(false)
+      ->needs(train);
+  command.add_option("--eval-norm", flags.evalNorms,
+                     "REGEX: batch normalization whose node or an initializer of which has such a name keeps its "
+                     "running statistics and normalizes with them (repeatable)")
+      ->allow_extra_args(false)
+      ->needs(train);
   command.add_flag("--grad-norm", flags.gradNorm, "Report the norm of the gradients of each step")->needs(train);
   command.add_option("--precision", flags.precision,
                      "What lies in memory between kernels, and weights that products read: fp32 (default) or bf16, "
@@ -177,6 +192,8 @@ static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
     options.optimizer->optimizer = flags.optimizer;
   options.optimizer->settings.assign(flags.optimizerOptions.begin(), flags.optimizerOptions.end());
   options.optimizer->clip = flags.clip;
+  options.evalNorms = flags.evalNorms;
+  options.microBatches = flags.microBatches;
   options.optimizer->gradNorm = flags.gradNorm;
   options.optimizer->precision = flags.precision;
   return options;

@@ -20,6 +20,9 @@ struct ImportOptions {
   std::vector<std::string> keepInputs;
   /// All of them stay inputs.
   bool keepAllInputs = false;
+  /// Regular expressions (POSIX, extended): of an initializer of floats whose whole name matches one, each node of the
+  /// main graph that reads it, but for the first one, gets a copy (see runtime/export/UntiedName.h).
+  std::vector<std::string> untie;
 };
 
 /// Reads the model at `path` without the bytes of its initializers: time and memory grow

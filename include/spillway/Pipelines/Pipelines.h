@@ -22,6 +22,10 @@ struct OperationOptions {
   std::vector<std::string> freeze;
   /// Rows of parameters that get no gradient by look-ups, see nn-differentiate.
   std::vector<std::string> padding;
+  /// Norms that stay in their inference form where the model trains, see convert-onnx-to-nn.
+  std::vector<std::string> evalNorms;
+  /// Micro-batches of a step that trains, see nn-accumulate.
+  int64_t microBatches = 1;
   /// With it these gradients update the states instead.
   std::optional<NNOptimizePassOptions> optimizer;
 };

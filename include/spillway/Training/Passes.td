@@ -3,6 +3,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NNAccumulatePass : Pass<"nn-accumulate", "::mlir::ModuleOp"> {
+  let summary = "Makes a step of several micro-batches";
+  let description = [{
+    Inputs take the samples of `count` micro-batches along dimension 0. Each operation runs for all of them at once,
+    along a new dimension 0 of its tensors, or for one after the other where it has no such form. So a weight is used
+    once for all, and its gradient, once differentiated, is one product over the samples of all. A result of one
+    float, as the loss, becomes the mean of those of the micro-batches; other results hold them one after another.
+    States that the function updates go from micro-batch to micro-batch.
+
+    Needs: operations, not differentiated. Leaves: operations.
+  }];
+  let options = [Option<"count", "count", "int64_t", "1", "Micro-batches of a step">];
+  let dependentDialects = ["::spillway::nn::NNDialect", "::spillway::zero::ZeroDialect"];
+}
+
 def NNOptimizePass : Pass<"nn-optimize", "::mlir::ModuleOp"> {
   let summary = "Turns gradients into updates of the states";
   let description = [{

@@ -24,7 +24,15 @@ public:
       getOperation().emitError("the module must hold one onnx.graph, not ") << graphs.size();
       return signalPassFailure();
     }
-    ModelConverter converter(getOperation(), graphs.front(), directory, keepParameters);
+    ModelConverter::Options options{.directory = directory, .keepParameters = keepParameters, .trainedNormsButFor = {}};
+    if (trainNorms) {
+      FailureOr<NamePatterns> frozen = NamePatterns::parse(
+          getOperation().getLoc(), "eval-norm", SmallVector<std::string>(evalNorms.begin(), evalNorms.end()));
+      if (failed(frozen))
+        return signalPassFailure();
+      options.trainedNormsButFor = std::move(*frozen);
+    }
+    ModelConverter converter(getOperation(), graphs.front(), std::move(options));
     LogicalResult supported = converter.checkOperators();
     auto shapes = bindDimensions(graphs.front(), SmallVector<std::string>(dims.begin(), dims.end()));
     Location location = graphs.front().getLoc();

@@ -1,6 +1,7 @@
 // Norms of images: over batches, channels, groups of channels and neighbours.
 
 #include "lib/Conversion/OnnxToNN/Windows.h"
+#include "spillway/Conversion/OnnxToNN/NormStatistics.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -44,6 +45,56 @@ SmallVector<int64_t> besideChannels(Tensor x) {
   return dims;
 }
 
+/// Whether a norm, of which the file says that it `trains`, normalises with the statistics of its batch. Inputs 3
+/// and 4 are the running ones.
+FailureOr<bool> takesBatchStatistics(Node &node, bool trains) {
+  NormStatistics *norms = node.norms();
+  if (!norms)
+    return trains;
+  SmallVector<StringRef> names{node.name()};
+  unsigned states = 0;
+  for (unsigned i = 1; i < 5; ++i) {
+    zero::StateOp state = norms->stateOf(node.in(i));
+    if (!state)
+      continue;
+    names.push_back(state.getName());
+    if (i < 3)
+      continue;
+    ++states;
+    if (onnx::NodeOp other = node.otherReader(i))
+      return node.error() << "its running statistic '" << state.getName() << "' is also read by a "
+                          << other.getOpType() << " (exporters merge equal values; --untie '" << state.getName()
+                          << "' gives each its own)";
+    norms->claim(state);
+  }
+  if (!norms->trains())
+    return trains;
+  if (!norms->trains(names))
+    return false;
+  if (!trains && states != 2)
+    return node.error() << "its running statistics are no initializers, so that no training can update them "
+                        << "(--eval-norm keeps the norm as it is)";
+  return true;
+}
+
+/// Moves the running statistic that is input `i`, and output `i - 2`, towards that of the batch. Returns what to
+/// normalise with.
+Tensor runningStatistic(Node &node, unsigned i, Tensor ofBatch, double momentum) {
+  Emitter &emit = node.emit;
+  NormStatistics *norms = node.norms();
+  bool updates = norms && norms->trains() && norms->stateOf(node.in(i));
+  Tensor old = updates ? norms->current(node.in(i)) : node.in(i), wide = emit.cast(old, ofBatch.type);
+  Tensor next = emit.add(emit.mul(wide, emit.like(wide, momentum)),
+                         emit.mul(ofBatch, emit.like(ofBatch, 1 - momentum)));
+  next = emit.cast(next, old.type);
+  node.set(i - 2, next);
+  if (!updates)
+    return ofBatch;
+  norms->update(node.in(i), next);
+  return emit.select(emit.broadcast(norms->isTraining(), wide.shape()), ofBatch,
+                     emit.cast(node.in(i), ofBatch.type));
+}
+
 LogicalResult convertBatchNormalization(Node &node) {
   Tensor x = node.in(0);
   double epsilon = node.attr("epsilon", 1e-5), momentum = node.attr("momentum", 0.9);
@@ -73,22 +124,19 @@ LogicalResult convertBatchNormalization(Node &node) {
     return emit.broadcastInDims(parameter, dims, x.shape());
   };
   auto parameter = [&](unsigned i) { return emit.cast(node.in(i), compute); };
+  auto ofBatch = takesBatchStatistics(node, trains);
+  if (failed(ofBatch))
+    return failure();
   Tensor mean = parameter(3), variance = parameter(4);
-  if (trains) {
+  if (*ofBatch) {
     if (x.rank() < 2)
       return node.error() << "training needs batch and channels, not " << x.tensorType();
     Moments moments(emit, wide, besideChannels(x));
-    auto running = [&](Tensor old, Tensor current, DataType type) {
-      return emit.cast(emit.add(emit.mul(old, emit.like(old, momentum)),
-                                emit.mul(current, emit.like(current, 1 - momentum))),
-                       type);
-    };
-    Tensor currentMean = emit.reshape(moments.mean, channels);
-    Tensor currentVariance = emit.reshape(moments.variance, channels);
-    node.set(1, running(mean, currentMean, node.in(3).type));
-    node.set(2, running(variance, currentVariance, node.in(4).type));
-    mean = currentMean;
-    variance = currentVariance;
+    mean = runningStatistic(node, 3, emit.reshape(moments.mean, channels), momentum);
+    variance = runningStatistic(node, 4, emit.reshape(moments.variance, channels), momentum);
+  } else if (trains) {
+    node.set(1, node.in(3));
+    node.set(2, node.in(4));
   }
   Tensor scale = emit.mul(parameter(1), inverseRoot(emit, variance, epsilon));
   Tensor y = emit.mul(emit.sub(wide, spread(mean)), spread(scale));

@@ -53,10 +53,10 @@ std::string nodeName(onnx::NodeOp op) {
 
 } // namespace
 
-ModelConverter::ModelConverter(ModuleOp module, onnx::GraphOp graph, StringRef directory,
-                               bool keepParameters)
-    : module(module), graph(graph), directory(directory), keepParameters(keepParameters), symbols(module),
-      builder(module.getContext()), stateBuilder(module.getContext()), emit(builder, known) {}
+ModelConverter::ModelConverter(ModuleOp module, onnx::GraphOp graph, Options options)
+    : module(module), graph(graph), options(std::move(options)), symbols(module), builder(module.getContext()),
+      stateBuilder(module.getContext()), emit(builder, known),
+      norms(emit, function, states, std::move(this->options.trainedNormsButFor)) {}
 
 LogicalResult ModelConverter::run(ArrayRef<Shape> shapes) {
   if (failed(createFunction(shapes)))
@@ -207,7 +207,7 @@ FailureOr<Tensor> ModelConverter::stateValue(onnx::UseOp use, onnx::InitializerO
   // Integers are mostly arithmetic on shapes, a few floats mostly parameters of a formula or scales of sizes.
   constexpr int64_t fewElements = 16;
   bool reads = count <= fewElements || (!isFloat(type) && count <= KnownValues::maxElements);
-  if (keepParameters && !initializer.getConstant() && isFloat(type) && stored.getRank() > 0)
+  if (options.keepParameters && !initializer.getConstant() && isFloat(type) && stored.getRank() > 0)
     reads = false;
   auto state = stateOf(initializer, stored.getShape(), type);
   if (failed(state))
@@ -276,7 +276,7 @@ FailureOr<std::optional<TensorValue>> ModelConverter::readState(zero::StateOp st
   int64_t bytes = nn::tensorBytes(state.getTensorType());
   if (bytes > KnownValues::maxAttributeBytes && !known.reserve(bytes))
     return std::optional<TensorValue>();
-  FailureOr<TensorValue> value = spillway::readState(state, directory);
+  FailureOr<TensorValue> value = spillway::readState(state, options.directory);
   if (failed(value))
     return failure();
   readStates[state.getSymName()] = *value;
@@ -355,7 +355,7 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
     emit.setLocation(where);
     return outputs;
   };
-  Node node(op, *row, version, inputs, emit, read, runBody);
+  Node node(op, *row, version, inputs, emit, read, runBody, options.keepParameters ? &norms : nullptr);
   LogicalResult converts = row->convert(node);
   bool oversized = emit.takeOversized();
   if (failed(converts) || node.hasAttributeErrors())
@@ -413,6 +413,7 @@ LogicalResult ModelConverter::createReturn(onnx::ReturnOp end) {
         {builder.getNamedAttr(valueNameAttrName, outputName),
          builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(name(tensor->type)))}));
   }
+  norms.emitUpdates(builder);
   func::ReturnOp::create(builder, end.getLoc(), values);
   function.setFunctionType(FunctionType::get(module.getContext(), function.getArgumentTypes(),
                                              TypeRange(ValueRange(values))));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spillway/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/NormStatistics.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -9,10 +10,16 @@ namespace spillway {
 
 class ModelConverter {
 public:
-  /// `directory` is what the paths of initializers are relative to. With `keepParameters`, initializers of
-  /// floats with dimensions stay states.
-  ModelConverter(mlir::ModuleOp module, onnx::GraphOp graph, llvm::StringRef directory,
-                 bool keepParameters);
+  struct Options {
+    /// What the paths of initializers are relative to.
+    std::string directory;
+    /// Initializers of floats with dimensions stay states.
+    bool keepParameters = false;
+    /// Norms that no name chooses take the statistics of their batch and update running ones.
+    std::optional<NamePatterns> trainedNormsButFor;
+  };
+
+  ModelConverter(mlir::ModuleOp module, onnx::GraphOp graph, Options options);
 
   /// Reports all operators that are not supported, at once.
   mlir::LogicalResult checkOperators();
@@ -51,8 +58,7 @@ private:
 
   mlir::ModuleOp module;
   onnx::GraphOp graph;
-  std::string directory;
-  bool keepParameters;
+  Options options;
   mlir::SymbolTable symbols;
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
@@ -64,6 +70,7 @@ private:
   /// By symbol.
   llvm::StringMap<zero::StateOp> states;
   llvm::StringMap<TensorValue> readStates;
+  NormStatistics norms;
   /// Nodes of subgraphs that were converted, once for each run of their graph.
   uint64_t unrolledNodes = 0;
   /// Operators that were accepted although newer than the model's opset.

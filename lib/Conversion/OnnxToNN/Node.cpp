@@ -44,6 +44,33 @@ SmallVector<StringRef> spillway::markMustBeKnown(Value value) {
   return names;
 }
 
+StringRef Node::name() const {
+  auto location = dyn_cast<NameLoc>(op.getLoc());
+  return location ? location.getName().getValue() : StringRef();
+}
+
+/// The node that reads a value, perhaps through copies, otherwise than as input `i` of `op_type`.
+static onnx::NodeOp otherReaderOf(Value value, unsigned i, StringRef opType) {
+  for (OpOperand &use : value.getUses()) {
+    auto node = dyn_cast<onnx::NodeOp>(use.getOwner());
+    if (!node || (node.getOpType() == opType && use.getOperandNumber() == i))
+      continue;
+    if (node.getOpType() != "Identity")
+      return node;
+    if (onnx::NodeOp other = otherReaderOf(node.getResult(0), i, opType))
+      return other;
+  }
+  return {};
+}
+
+onnx::NodeOp Node::otherReader(unsigned i) const {
+  Value value = op.getInputs()[i];
+  for (auto copy = value.getDefiningOp<onnx::NodeOp>(); copy && copy.getOpType() == "Identity";
+       copy = value.getDefiningOp<onnx::NodeOp>())
+    value = copy.getInputs()[0];
+  return value.getDefiningOp<onnx::UseOp>() ? otherReaderOf(value, i, op.getOpType()) : onnx::NodeOp();
+}
+
 bool Node::isKnown(unsigned i) { return readValue(in(i)).has_value(); }
 
 FailureOr<TensorValue> Node::known(unsigned i, StringRef what) {
@@ -109,7 +136,7 @@ LogicalResult Node::sameTypes(ArrayRef<unsigned> which) {
   for (unsigned i : which.drop_front())
     if (in(i).type != first.type)
       return error() << "inputs " << which.front() << " and " << i << " must have one type, not "
-                     << name(first.type) << " and " << name(in(i).type);
+                     << spillway::name(first.type) << " and " << spillway::name(in(i).type);
   return success();
 }
 

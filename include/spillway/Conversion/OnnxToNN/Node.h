@@ -10,6 +10,8 @@
 
 namespace spillway {
 
+class NormStatistics;
+
 /// The driver has checked the numbers of inputs and outputs and the class of the
 /// first input's type against the operator's row, and that inputs are tensors
 /// unless the handler takes sequences. Everything else is the handler's to check: it
@@ -26,15 +28,18 @@ public:
       mlir::Region &, llvm::ArrayRef<NodeValue>)>;
 
   Node(onnx::NodeOp op, const Operator &row, int64_t version, llvm::ArrayRef<NodeValue> inputs,
-       Emitter &emit, Reader readValue, BodyRunner runBody)
+       Emitter &emit, Reader readValue, BodyRunner runBody, NormStatistics *norms)
       : emit(emit), op(op), row(row), opsetVersion(version), inputs(inputs),
-        outputs(op->getNumResults()), readValue(readValue), runBody(runBody) {}
+        outputs(op->getNumResults()), readValue(readValue), runBody(runBody), norms_(norms) {}
 
   Emitter &emit;
 
   const Operator &getOperator() const { return row; }
   /// Opset version of the operator's domain; at least the row's `since`.
   int64_t version() const { return opsetVersion; }
+  llvm::StringRef name() const;
+  /// Null where the model is neither differentiated nor trained.
+  NormStatistics *norms() const { return norms_; }
   mlir::InFlightDiagnostic error() { return mlir::emitError(op.getLoc()) << row.name << ": "; }
 
   // Inputs
@@ -61,6 +66,9 @@ public:
   mlir::FailureOr<double> floatScalar(unsigned i, llvm::StringRef what);
   /// The same where it is known; nothing where it is not, or is no single boolean.
   std::optional<bool> knownFlag(Tensor flag) const;
+  /// A node that takes an input, an initializer, otherwise than as input `i` of the same operator; null where
+  /// none does.
+  onnx::NodeOp otherReader(unsigned i) const;
   /// Inputs `i` and up as tensors.
   llvm::SmallVector<Tensor> tensorsFrom(unsigned i) const;
 
@@ -134,6 +142,7 @@ private:
   llvm::SmallVector<NodeValue> outputs;
   Reader readValue;
   BodyRunner runBody;
+  NormStatistics *norms_;
   llvm::StringSet<> consulted;
   bool attributeErrors = false;
 };

@@ -22,6 +22,9 @@ inline constexpr llvm::StringLiteral valueTypeAttrName = "spillway.type";
 /// On arguments of a function whose conversion failed: an operator had to know their values.
 inline constexpr llvm::StringLiteral mustBeKnownAttrName = "spillway.must_be_known";
 
+/// The input that says whether a step trains or only evaluates: one boolean.
+inline constexpr llvm::StringLiteral trainingInputName = "training";
+
 /// The operators that convert, as a page of markdown.
 void printOperators(llvm::raw_ostream &os);
 

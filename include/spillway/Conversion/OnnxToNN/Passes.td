@@ -3,6 +3,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OnnxReportSharedPass : Pass<"onnx-report-shared", "::mlir::ModuleOp"> {
+  let summary = "Warns of initializers that train and that several nodes read";
+  let description = [{
+    But for embeddings that are looked up and are the factor of products: these are tied. What else nodes share was
+    mostly equal by chance when the model was exported.
+  }];
+  let options = [
+    ListOption<"freeze", "freeze", "std::string", "Regular expressions of names that do not train">,
+  ];
+}
+
 def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
   let summary = "Turns a model of the onnx dialect into a function of nn over states of zero";
   let description = [{
@@ -14,7 +25,8 @@ def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
       `zero.use`, `zero.lookup`, and `arith.constant` of at most 1 KiB or of equal elements;
     - a `zero.state` per initializer that is used; its bytes are not read. Integers of
       at most 64 Ki elements, up to 16 floats, and what an operator needs to know at
-      compile time (shapes, axes, pads) are read from the file.
+      compile time (shapes, axes, pads) are read from the file;
+    - with `train-norms`, a `zero.update` for each running statistic, at the function's end.
 
     Shape arithmetic and sequences disappear. Every node's location goes with what is made of it. Errors
     are reported together: unbound dimensions, unsupported operators, and nodes
@@ -27,6 +39,12 @@ def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
            "Folder that the paths of initializers are relative to">,
     Option<"keepParameters", "keep-parameters", "bool", "false",
            "Floating-point initializers with dimensions stay states, however small: they train">,
+    Option<"trainNorms", "train-norms", "bool", "false",
+           "Batch normalization takes the statistics of the batch, whatever the file says, and updates the running "
+           "ones. An input `training` of one boolean says whether a step does so, or evaluates">,
+    ListOption<"evalNorms", "eval-norms", "std::string",
+               "Regular expressions (POSIX, extended): a norm with a whole name that matches, of its node or of an "
+               "initializer, keeps its running statistics as they are and normalizes with them">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",

@@ -1,0 +1,54 @@
+// Running statistics of norms, in a model that is differentiated or trained.
+#pragma once
+
+#include "spillway/Conversion/OnnxToNN/Emitter.h"
+#include "spillway/Support/NamePatterns.h"
+
+#include "dialects/Zero/Zero.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+
+namespace spillway {
+
+/// They are states that no optimizer trains; a step that trains updates them.
+class NormStatistics {
+public:
+  /// `function` is set when norms are converted; `states` are those of the model, by symbol. `trains` are the
+  /// norms that no name of `frozen` chooses; without it, none does.
+  NormStatistics(Emitter &emit, mlir::func::FuncOp &function, const llvm::StringMap<zero::StateOp> &states,
+                 std::optional<NamePatterns> trainedButFor)
+      : emit(emit), function(function), states(states), trainedButFor(std::move(trainedButFor)) {}
+
+  /// The state that a tensor is; null where it is none.
+  zero::StateOp stateOf(Tensor tensor) const;
+  /// Keeps optimizers from a state.
+  static void claim(zero::StateOp state) { state.setRole(zero::Role::statistic); }
+
+  /// Whether the model is trained, and what is called one of these names with it.
+  bool trains() const { return trainedButFor.has_value(); }
+  bool trains(llvm::ArrayRef<llvm::StringRef> names) const {
+    return trains() && llvm::none_of(names, [&](llvm::StringRef name) { return trainedButFor->match(name); });
+  }
+
+  /// Whether the step trains or evaluates: a boolean input of the function, of rank 0.
+  Tensor isTraining();
+  /// The value of a state behind all norms that were converted before.
+  Tensor current(Tensor state) const;
+  void update(Tensor state, Tensor next);
+  /// Ends the function, whose updates they are.
+  void emitUpdates(mlir::OpBuilder &builder);
+
+private:
+  Emitter &emit;
+  mlir::func::FuncOp &function;
+  const llvm::StringMap<zero::StateOp> &states;
+  std::optional<NamePatterns> trainedButFor;
+  std::optional<Tensor> training;
+  llvm::MapVector<mlir::Attribute, Tensor> updated;
+};
+
+} // namespace spillway
