@@ -94,9 +94,19 @@ std::string foreignEntry(const std::filesystem::path &bundle) {
 
 } // namespace
 
-FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Location location) {
+/// Where a bundle at `path` lies: what a link leads to is replaced, on its own drive, and the link stays.
+static std::filesystem::path placeOf(std::filesystem::path path) {
   if (!path.has_filename())
     path = path.parent_path();
+  std::error_code code;
+  if (std::filesystem::is_symlink(path, code))
+    if (std::filesystem::path target = std::filesystem::canonical(path, code); !code)
+      path = target;
+  return path;
+}
+
+FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Location location) {
+  path = placeOf(std::move(path));
   std::error_code code;
   if (std::filesystem::exists(path, code) && !std::filesystem::exists(path / manifestName, code))
     return emitError(location) << "'" << path.string() << "' exists and is no bundle; it is not replaced";
@@ -117,8 +127,7 @@ FailureOr<BundleWriter> BundleWriter::create(std::filesystem::path path, Locatio
 }
 
 std::filesystem::path BundleWriter::partialFolder(std::filesystem::path path) {
-  if (!path.has_filename())
-    path = path.parent_path();
+  path = placeOf(std::move(path));
   path += partialSuffix + std::to_string(::getpid());
   return path;
 }
