@@ -75,7 +75,9 @@ int runHere(int argc, char **argv) {
     return report(
         userError("unexpected argument '{}'{}", name, didYouMean(name, optionNames(command))));
   } catch (const CLI::Success &success) {
-    return app.exit(success);
+    app.exit(success);
+    status = finishOutput();
+    return status.ok() ? 0 : report(status.error());
   } catch (const CLI::ParseError &error) {
     return report(userError("{}", error.what()));
   } catch (const std::exception &exception) {
