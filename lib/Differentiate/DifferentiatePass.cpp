@@ -126,7 +126,7 @@ private:
       return failure();
 
     // The backward half takes old values of what the forward half updates.
-    for (auto update : llvm::make_early_inc_range(block.getOps<zero::UpdateOp>()))
+    for (zero::UpdateOp update : llvm::to_vector(block.getOps<zero::UpdateOp>()))
       update->moveBefore(end);
     if (onlyLoss)
       dropOthers(function, *lossIndex);
