@@ -4,7 +4,7 @@
 // All unsupported operators are reported at once.
 // CHECK: error: 3 nodes have operators that are not supported
 // CHECK: note: {{.*}}StringNormalizer (opset 17): 2 nodes, the first is 'text'
-// CHECK: note: {{.*}}Magic (opset 3): 1 nodes, the first is 'magic'
+// CHECK: note: {{.*}}Magic (opset 3): 1 node, the first is 'magic'
 
 onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
 ^bb0(%x: tensor<2x3xf32>):
