@@ -2,8 +2,8 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Size.h"
-#include "runtime/bundle/Bundle.h"
 #include "runtime/base/Thread.h"
+#include "runtime/bundle/Bundle.h"
 #include "runtime/executor/Program.h"
 #include "tools/spillway/FlagChecks.h"
 

@@ -28,8 +28,10 @@ std::string nameOf(const std::filesystem::path &folder) {
 } // namespace
 
 Status spillway::readExpectedFailures(const std::filesystem::path &file, ExpectedFailures &failures) {
-  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, readFile(file, 16 << 20));
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  Result<std::vector<std::byte>> bytes = readFile(file, 16 << 20);
+  if (!bytes.ok())
+    return userError("--expected-failures: {}", bytes.error().message);
+  std::string_view text(reinterpret_cast<const char *>(bytes->data()), bytes->size());
   for (unsigned number = 1; !text.empty(); ++number) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = trimmed(text.substr(0, end));
