@@ -53,7 +53,8 @@ def compile_model(model, bundle):
     begin = time.monotonic()
     process = subprocess.Popen(
         [arguments.bin / "spillway", "compile", model, "-o", bundle, "--link-weights"]
-        + f"--dim batch=1 --dim sequence=128 --memory {arguments.memory}".split()
+        + f"--dim batch=1 --dim sequence=128 --memory {arguments.memory}".split(),
+        stdout=subprocess.DEVNULL,
     )
     peak = 0
     while process.poll() is None:
