@@ -29,6 +29,8 @@ std::string nameOf(const std::filesystem::path &folder) {
 
 Status spillway::readExpectedFailures(const std::filesystem::path &file, ExpectedFailures &failures) {
   Result<std::vector<std::byte>> bytes = readFile(file, 16 << 20);
+  // Skips nothing: a list that cannot be read would let its cases fail without their reasons, and is a mistake of
+  // the command line.
   if (!bytes.ok())
     return userError("--expected-failures: {}", bytes.error().message);
   std::string_view text(reinterpret_cast<const char *>(bytes->data()), bytes->size());
