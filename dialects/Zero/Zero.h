@@ -38,8 +38,8 @@ inline constexpr llvm::StringLiteral recomputedAttrName = "zero.recomputed";
 /// The uses, look-ups and updates of each state of a module, by its symbol, in their order.
 llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Operation *>> usersOfStates(mlir::ModuleOp module);
 
-/// What reads the value of a use, as it is or as another shape or part of it, in no order.
-llvm::SmallVector<mlir::Operation *> readersOf(UseOp use);
+/// What reads a value, as it is or as another shape or part of it, in no order.
+llvm::SmallVector<mlir::Operation *> readersOf(mlir::Value value);
 
 /// Checks for kernel form, before tiling, that each new value of a state is what a call computes into a use of it, that
 /// what a call computes into states updates them, and that nothing takes the old value of a state after that

@@ -174,9 +174,9 @@ FailureOr<RankedTensorType> usedType(Operation *op, StateOp state, std::optional
 
 } // namespace
 
-SmallVector<Operation *> spillway::zero::readersOf(UseOp use) {
+SmallVector<Operation *> spillway::zero::readersOf(Value value) {
   SmallVector<Operation *> readers;
-  SmallVector<Value> views{use.getResult()};
+  SmallVector<Value> views{value};
   while (!views.empty())
     for (Operation *user : views.pop_back_val().getUsers()) {
       if (isa<nn::ReshapeOp, nn::SliceOp>(user))

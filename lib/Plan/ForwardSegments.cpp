@@ -19,20 +19,6 @@ bool isMoment(Operation *op) { return isa<nn::CallOp, zero::LookupOp>(op); }
 
 bool isView(Operation *op) { return isa<nn::ReshapeOp, nn::SliceOp>(op); }
 
-/// What takes a value, as it is or through views, in no order.
-SmallVector<Operation *> takersOf(Value value) {
-  SmallVector<Operation *> takers;
-  SmallVector<Value> views{value};
-  while (!views.empty())
-    for (Operation *user : views.pop_back_val().getUsers()) {
-      if (isView(user))
-        views.push_back(user->getResult(0));
-      else
-        takers.push_back(user);
-    }
-  return takers;
-}
-
 Operation *earlier(Operation *a, Operation *b) {
   if (!a || !b)
     return a ? a : b;
@@ -69,7 +55,7 @@ void ForwardSegments::collect() {
       Saved &saved = values_[result];
       saved.bytes = static_cast<uint64_t>(nn::tensorBytes(cast<RankedTensorType>(result.getType())));
       saved.made = saved.lastForward = i;
-      for (Operation *taker : takersOf(result)) {
+      for (Operation *taker : zero::readersOf(result)) {
         auto it = index_.find(taker);
         if (it != index_.end())
           saved.lastForward = std::max(saved.lastForward, it->second);
@@ -140,7 +126,7 @@ std::vector<Operation *> ForwardSegments::slice(ArrayRef<Value> values, size_t b
 Operation *ForwardSegments::firstTaker(ArrayRef<Value> values) const {
   Operation *first = nullptr;
   for (Value value : values)
-    for (Operation *taker : takersOf(value))
+    for (Operation *taker : zero::readersOf(value))
       if (!index_.contains(taker))
         first = earlier(first, taker);
   return first;

@@ -188,6 +188,15 @@ private:
     dataBytes_ = 0;
   }
 
+  /// What reading all fields of a message came to: its own error, or that it is cut off.
+  Status requireWhole(const Result<bool> &whole) const {
+    if (!whole)
+      return Error(whole.error());
+    if (!*whole)
+      return damaged();
+    return {};
+  }
+
   /// A message in which fields called `number` are what `rewrite` makes of their content.
   template <typename Rewrite> Result<Message> rewrite(Bytes bytes, uint32_t number, Rewrite rewrite) {
     Message message;
@@ -200,10 +209,7 @@ private:
       message.add(number, std::move(content));
       return {};
     });
-    if (!whole)
-      return std::move(whole.error());
-    if (!*whole)
-      return damaged();
+    SPILLWAY_RETURN_IF_ERROR(requireWhole(whole));
     return message;
   }
 
@@ -243,10 +249,7 @@ private:
         }
         return {};
       });
-    if (!whole)
-      return std::move(whole.error());
-    if (!*whole)
-      return damaged();
+    SPILLWAY_RETURN_IF_ERROR(requireWhole(whole));
     return message;
   }
 
@@ -263,8 +266,7 @@ private:
         text = textOf(field.content);
       return {};
     });
-    if (!whole || !*whole)
-      return damaged();
+    SPILLWAY_RETURN_IF_ERROR(requireWhole(whole));
     return text;
   }
   Result<std::string> firstOutput(Bytes node) const { return firstText(node, nodeOutput); }
@@ -276,8 +278,7 @@ private:
         visit(textOf(field.content));
       return {};
     });
-    if (!whole || !*whole)
-      return damaged();
+    SPILLWAY_RETURN_IF_ERROR(requireWhole(whole));
     return {};
   }
 
@@ -322,10 +323,7 @@ private:
       }
       return {};
     });
-    if (!whole)
-      return std::move(whole.error());
-    if (!*whole)
-      return damaged();
+    SPILLWAY_RETURN_IF_ERROR(requireWhole(whole));
     std::optional<Result<ExternalExtent>> extent;
     if (isExternal)
       extent = resolveExternalData(model_, place, std::nullopt);
@@ -383,8 +381,7 @@ private:
       (field.tag.field == entryKey ? key : value) = textOf(field.content);
       return {};
     });
-    if (!whole || !*whole)
-      return damaged();
+    SPILLWAY_RETURN_IF_ERROR(requireWhole(whole));
     if (Status status = place.add(key, value); !status.ok())
       return std::move(status).error().in(fmt::format("'{}'", model_.string()));
     return {};

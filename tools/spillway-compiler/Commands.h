@@ -7,6 +7,7 @@
 #include "tools/spillway-compiler/Plugins.h"
 
 #include <memory>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -60,9 +61,10 @@ Result<CompileOptions> parseCompileFlags(const CompileFlags &flags);
 
 /// A user error where a bundle at `output` has been trained.
 Status requireUntrained(const std::string &output);
-/// Says on standard output what the plan of the bundle at `folder` takes, and warns where that is more
-/// than this machine has.
-Status describePlan(const std::string &folder);
+/// What a plan takes: memory, what a step moves, how long it is predicted to be, a line each. `summary` is plan::summarize's.
+std::string describePlan(std::string_view summary);
+/// Says so on standard output of the bundle at `folder`, and warns where it takes more memory than this machine has.
+Status tellPlan(const std::string &folder);
 
 /// Each adds its subcommand, whose result is stored in `status` when it is called.
 void addCompileCommand(CLI::App &app, Status &status);

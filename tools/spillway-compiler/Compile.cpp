@@ -88,7 +88,7 @@ Status compile(const CLI::App &command, const Flags &flags) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext(plugins, &kind);
   if (mlir::failed(compileModel(options, *context)))
     return Error{kind, fmt::format("'{}' was not compiled", flags.model)};
-  return options.to == Form::bundle ? describePlan(flags.output) : Status();
+  return options.to == Form::bundle ? tellPlan(flags.output) : Status();
 }
 
 } // namespace

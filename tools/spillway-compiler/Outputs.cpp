@@ -48,26 +48,35 @@ Status spillway::requireUntrained(const std::string &output) {
                    *steps == 1 ? "1 step is" : fmt::format("{} steps are", *steps));
 }
 
-Status spillway::describePlan(const std::string &folder) {
+std::string spillway::describePlan(std::string_view summary) {
+  Json plan = Json::parse(summary, nullptr, /*allow_exceptions=*/false);
+  Json step = plan.value("step", Json::object()), channels = step.value("channels", Json::object());
+  Json recomputed = plan.value("recomputed", Json::object());
+  std::string text = describeArenas(plan.value("arenas", Json::array()), plan.value("ranks", uint64_t{1}));
+  text += fmt::format("\na step: {}", describeTraffic(channels, "read", "from"));
+  if (channels.contains("write"))
+    text += ", " + describeTraffic(channels, "write", "to");
+  text += fmt::format("; predicted {}, {:.1f} % over the bound that {} sets\n",
+                      formatSeconds(step.value("predicted_seconds", 0.0)), 100 * step.value("gap", 0.0),
+                      step.value("limited_by", ""));
+  if (uint64_t segments = bytesIn(recomputed, "segments"))
+    text += fmt::format("activations: {} of {} segments of the forward half are computed again, {} at once\n", segments,
+                        bytesIn(recomputed, "of"), bytesIn(recomputed, "joined"));
+  return text;
+}
+
+Status spillway::tellPlan(const std::string &folder) {
   SPILLWAY_ASSIGN_OR_RETURN(Bundle bundle, Bundle::open(folder));
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> text, bundle.read(planName));
-  auto *characters = reinterpret_cast<const char *>(text.data());
-  Json plan = Json::parse(characters, characters + text.size(), nullptr, /*allow_exceptions=*/false);
-  Json step = plan.value("step", Json::object()), channels = step.value("channels", Json::object());
-  Json arenas = plan.value("arenas", Json::array());
-  uint64_t ranks = plan.value("ranks", uint64_t{1}), needed = 0;
-  for (const Json &arena : arenas)
-    needed += ranks * bytesIn(arena, "bytes");
-  fmt::print("{}: {}\n", folder, describeArenas(arenas, ranks));
-  std::string traffic = describeTraffic(channels, "read", "from");
-  if (channels.contains("write"))
-    traffic += ", " + describeTraffic(channels, "write", "to");
-  fmt::print("a step: {}; predicted {}, {:.1f} % over the bound that {} sets\n", traffic,
-             formatSeconds(step.value("predicted_seconds", 0.0)), 100 * step.value("gap", 0.0),
-             step.value("limited_by", ""));
+  std::string_view summary(reinterpret_cast<const char *>(text.data()), text.size());
+  fmt::print("{}: {}", folder, describePlan(summary));
   std::fflush(stdout);
+  Json plan = Json::parse(summary, nullptr, /*allow_exceptions=*/false);
+  uint64_t needed = 0;
+  for (const Json &arena : plan.value("arenas", Json::array()))
+    needed += plan.value("ranks", uint64_t{1}) * bytesIn(arena, "bytes");
   if (uint64_t total = machineMemory().total; needed > total)
     note("spillway: warning: a step computes in {} of memory; this machine has {}\n", formatSize(needed),
-               formatSize(total));
+         formatSize(total));
   return {};
 }

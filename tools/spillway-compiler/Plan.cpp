@@ -19,31 +19,13 @@ struct Flags {
 };
 
 /// A plan as plan::summarize writes it.
-Result<Json> planFor(const Flags &flags, const PlanOptions &options) {
+Result<std::string> planFor(const Flags &flags, const PlanOptions &options) {
   ErrorKind kind = ErrorKind::user;
   std::unique_ptr<mlir::MLIRContext> context = makeContext(mlir::DialectRegistry(), &kind);
   mlir::FailureOr<PlannedProgram> planned = planBundle(flags.bundle, options, *context);
   if (mlir::failed(planned))
     return Error{kind, fmt::format("'{}' was not planned", flags.bundle)};
-  return Json::parse(planned->summary);
-}
-
-std::string size(const Json &object, const char *field) { return formatSize(object.value(field, uint64_t(0))); }
-
-void print(const Json &plan) {
-  for (const Json &arena : plan.at("arenas"))
-    fmt::print("{}: {}: {} of states that stay, {} of activations, {} that states stream through\n",
-               arena.value("tier", ""), size(arena, "bytes"), size(arena, "resident_bytes"),
-               size(arena, "activation_bytes"), size(arena, "staging_bytes"));
-  if (plan.contains("recomputed") && plan["recomputed"].value("segments", 0) > 0)
-    fmt::print("{} of {} segments of the forward half are computed again, {} at once\n", plan["recomputed"].value("segments", 0),
-               plan["recomputed"].value("of", 0), plan["recomputed"].value("joined", 0));
-  const Json &step = plan.at("step");
-  fmt::print("step: {}, {:.1f} % over the bound of {} that {} sets\n", formatSeconds(step.value("predicted_seconds", 0.0)),
-             100 * step.value("gap", 0.0), formatSeconds(step.value("bound_seconds", 0.0)), step.value("limited_by", ""));
-  for (const auto &[stream, channel] : step.at("channels").items())
-    if (channel.value("bytes", uint64_t(0)) != 0)
-      fmt::print("  {}: {}, busy {}\n", stream, size(channel, "bytes"), formatSeconds(channel.value("busy_seconds", 0.0)));
+  return planned->summary;
 }
 
 Status showPlan(const Flags &flags) {
@@ -52,16 +34,18 @@ Status showPlan(const Flags &flags) {
     options.memory = PlanOptions::allMemory;
     options.tiers.reset();
   }
-  SPILLWAY_ASSIGN_OR_RETURN(Json made, planFor(flags, options));
+  SPILLWAY_ASSIGN_OR_RETURN(std::string summary, planFor(flags, options));
   if (flags.minimum) {
-    double resident = made.at("step").value("predicted_seconds", 0.0);
-    options.memory = made.value("minimum_bytes", uint64_t(0));
-    SPILLWAY_ASSIGN_OR_RETURN(made, planFor(flags, options));
+    Json resident = Json::parse(summary);
+    options.memory = resident.at("minimum_bytes").get<uint64_t>();
+    SPILLWAY_ASSIGN_OR_RETURN(summary, planFor(flags, options));
+    Json least = Json::parse(summary);
     fmt::print("smallest memory that works: {} ({} bytes); {} alone takes {}; with everything in memory a step takes {}\n",
-               formatSize(options.memory), options.memory, made.value("floor_operation", ""),
-               size(made, "floor_bytes"), formatSeconds(resident));
+               formatSize(options.memory), options.memory, least.value("floor_operation", ""),
+               formatSize(least.at("floor_bytes").get<uint64_t>()),
+               formatSeconds(resident.at("step").at("predicted_seconds").get<double>()));
   }
-  print(made);
+  fmt::print("{}: {}", flags.bundle, describePlan(summary));
   return {};
 }
 

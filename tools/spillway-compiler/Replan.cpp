@@ -27,7 +27,7 @@ Status replan(const Flags &flags) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext(mlir::DialectRegistry(), &kind);
   if (mlir::failed(replanBundle(flags.bundle, output, plan, *context)))
     return Error{kind, fmt::format("'{}' was not planned", flags.bundle)};
-  return describePlan(output);
+  return tellPlan(output);
 }
 
 } // namespace
