@@ -7,6 +7,7 @@
 #include "spillway/Support/NamePatterns.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -158,8 +159,20 @@ private:
     return success();
   }
 
+  /// The sum of two parts of a gradient. What one scatters into zeros, as rows that are looked up do, it scatters into
+  /// the other: so that there is one tensor of that size.
   static Value accumulate(OpBuilder &builder, Value sum, Value part) {
-    return sum ? arith::AddFOp::create(builder, part.getLoc(), sum, part) : part;
+    if (!sum)
+      return part;
+    for (auto [from, to] : {std::pair(part, sum), std::pair(sum, part)}) {
+      auto scatter = from.getDefiningOp<nn::ScatterOp>();
+      if (!scatter || scatter.getKind() != nn::ScatterKind::add ||
+          !matchPattern(scatter.getData(), m_AnyZeroFloat()))
+        continue;
+      return nn::ScatterOp::create(builder, scatter.getLoc(), nn::ScatterKind::add, to, scatter.getIndices(),
+                                   scatter.getUpdates());
+    }
+    return arith::AddFOp::create(builder, part.getLoc(), sum, part);
   }
 
   /// The padding rows by the names of parameters, each of which rows are looked up in.

@@ -46,8 +46,6 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block_))
       if (isa<nn::GatherElementsOp, nn::GatherNDOp>(op))
         pickEarlier(&op);
-    for (auto add : llvm::make_early_inc_range(block_.getOps<arith::AddFOp>()))
-      scatterIntoSum(add);
     repeatElementwise();
     return static_cast<int64_t>(repeated_);
   }
@@ -130,23 +128,6 @@ private:
     SmallVector<int64_t> shape(data);
     shape[pick.getDim()] = 1;
     return pick.getType().getShape() == ArrayRef(shape);
-  }
-
-  /// x + scatter(zeros) is scatter(x).
-  void scatterIntoSum(arith::AddFOp add) {
-    for (auto [from, to] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
-      auto scatter = from.getDefiningOp<nn::ScatterOp>();
-      if (!scatter || scatter.getKind() != nn::ScatterKind::add || !from.hasOneUse() ||
-          !matchPattern(scatter.getData(), m_AnyZeroFloat()))
-        continue;
-      OpBuilder builder(add);
-      RuleBuilder b(builder, scatter.getLoc());
-      add.getResult().replaceAllUsesWith(
-          b.create<nn::ScatterOp>(nn::ScatterKind::add, to, scatter.getIndices(), scatter.getUpdates()));
-      add.erase();
-      scatter.erase();
-      return;
-    }
   }
 
   //===--------------------------------------------------------------------===//

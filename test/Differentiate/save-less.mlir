@@ -77,18 +77,3 @@ func.func @classes(%x: tensor<4x512xf32>, %i: tensor<4x1xi64>) -> (tensor<f32>, 
   %e = math.exp %p : tensor<4x512xf32>
   return %loss, %e : tensor<f32>, tensor<4x512xf32>
 }
-
-// -----
-
-// CHECK-LABEL: func.func @scatter(
-// CHECK: %[[G:.*]] = arith.mulf
-// CHECK: nn.scatter <add> %[[G]]
-// CHECK-NOT: arith.addf
-func.func @scatter(%x: tensor<4x8xf32>, %i: tensor<2x1xi64>, %u: tensor<2x8xf32>) -> (tensor<f32>, tensor<4x8xf32>) {
-  %loss = nn.reduce <sum> %x dims [0, 1] : tensor<4x8xf32> -> tensor<f32>
-  %g = arith.mulf %x, %x : tensor<4x8xf32>
-  %zero = arith.constant dense<0.0> : tensor<4x8xf32>
-  %s = nn.scatter <add> %zero[%i] %u : tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>
-  %sum = arith.addf %g, %s : tensor<4x8xf32>
-  return %loss, %sum : tensor<f32>, tensor<4x8xf32>
-}

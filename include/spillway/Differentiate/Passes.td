@@ -50,8 +50,7 @@ def NNSaveLessPass : Pass<"nn-save-less", "::mlir::func::FuncOp"> {
 
     What ends a product's kernel (its bias, a residual sum) is kept all the same: the kernel stores it. A log-softmax
     is taken apart into what it is of its operand and two numbers of each row, and an element that is picked
-    from such a value is computed from the picked element of the operand: so a loss over a large vocabulary holds the logits alone. What
-    is scattered into zeros and added to a value is scattered into that.
+    from such a value is computed from the picked element of the operand: so a loss over a large vocabulary holds the logits alone.
 
     Needs: the loss as the first result, the backward half behind it. Leaves: operations, of which common
     subexpressions must not be joined again.
