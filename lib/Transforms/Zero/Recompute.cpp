@@ -53,13 +53,14 @@ private:
     if (found.size() == 0)
       return;
     Choice choice{0, static_cast<size_t>(std::max<int64_t>(1, joined))};
-    if (segments >= 0)
+    if (segments >= 0) {
       choice.segments = std::min(static_cast<size_t>(segments), found.size() - 1);
-    else if (memory)
-      if (FailureOr<Choice> best = chooseFor(found.size()); succeeded(best))
-        choice = *best;
-      else
+    } else if (memory) {
+      FailureOr<Choice> best = chooseFor(found.size());
+      if (failed(best))
         return signalPassFailure();
+      choice = *best;
+    }
     size_t before = llvm::range_size(function.getOps<nn::CallOp>());
     found.recompute(choice.segments, choice.joined);
     numCalls += llvm::range_size(function.getOps<nn::CallOp>()) - before;
