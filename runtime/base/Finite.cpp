@@ -1,33 +1,35 @@
 #include "runtime/base/Finite.h"
 
-#include <cstdint>
+#include <algorithm>
 #include <cstring>
 
 namespace spillway {
 
-/// Where all bits of the exponent are set, a number is infinite or none.
-template <typename Bits> static bool allFinite(std::span<const std::byte> bytes, Bits exponent) {
-  Bits found = 0;
-  for (size_t i = 0; i + sizeof(Bits) <= bytes.size(); i += sizeof(Bits)) {
-    Bits element;
-    std::memcpy(&element, bytes.data() + i, sizeof(Bits));
-    found |= static_cast<Bits>((element & exponent) == exponent);
+/// `infinity`: its bits. Without their signs, numbers that are finite have smaller ones, and what is no number has
+/// larger ones.
+template <typename Bits> static Content contentOf(std::span<const std::byte> bytes, Bits infinity) {
+  constexpr auto magnitude = static_cast<Bits>(~Bits(0)) >> 1;
+  Bits largest = 0;
+  for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + at, sizeof(Bits));
+    largest = std::max(largest, static_cast<Bits>(bits & magnitude));
   }
-  return found == 0;
+  return largest < infinity ? Content::finite : largest == infinity ? Content::infinite : Content::notANumber;
 }
 
-bool allFinite(DataType type, std::span<const std::byte> bytes) {
+Content contentOf(DataType type, std::span<const std::byte> bytes) {
   switch (type) {
   case DataType::f64:
-    return allFinite<uint64_t>(bytes, 0x7ff0'0000'0000'0000);
+    return contentOf<uint64_t>(bytes, 0x7ff0'0000'0000'0000);
   case DataType::f32:
-    return allFinite<uint32_t>(bytes, 0x7f80'0000);
+    return contentOf<uint32_t>(bytes, 0x7f80'0000);
   case DataType::bf16:
-    return allFinite<uint16_t>(bytes, 0x7f80);
+    return contentOf<uint16_t>(bytes, 0x7f80);
   case DataType::f16:
-    return allFinite<uint16_t>(bytes, 0x7c00);
+    return contentOf<uint16_t>(bytes, 0x7c00);
   default:
-    return true;
+    return Content::finite;
   }
 }
 

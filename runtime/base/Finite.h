@@ -1,14 +1,18 @@
-// Whether numbers are numbers: what an update must give before it counts.
+// Whether numbers are numbers: what a step must give before it counts.
 #pragma once
 
 #include "runtime/base/DataType.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace spillway {
 
-/// Whether no element is infinite or NaN. Integers and what does not fill an element always are finite.
-bool allFinite(DataType type, std::span<const std::byte> bytes);
+/// Of floats, by gravity.
+enum class Content : uint8_t { finite, infinite, notANumber };
+
+/// The gravest of the elements. Integers, and what does not fill an element, are finite.
+Content contentOf(DataType type, std::span<const std::byte> bytes);
 
 } // namespace spillway

@@ -1,62 +1,19 @@
 #include "runtime/executor/Examination.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-
 namespace spillway {
 
 namespace {
-/// Of floats in whose format an exponent of ones says that one is not finite, and other bits then
-/// that it is no number.
-template <typename Bits>
-void visitNotFiniteBits(std::span<const std::byte> bytes, Bits exponent, auto visit) {
-  for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
-    Bits bits;
-    std::memcpy(&bits, bytes.data() + at, sizeof(Bits));
-    if ((bits & exponent) != exponent)
-      continue;
-    constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
-    visit(static_cast<Bits>(bits & ~sign) != exponent);
-  }
-}
-
-/// Calls visit(is it no number) for each float that is not finite.
-void visitNotFinite(std::span<const std::byte> bytes, DataType type, auto visit) {
-  switch (type) {
-  case DataType::f32:
-    visitNotFiniteBits<uint32_t>(bytes, 0x7f800000u, visit);
-    break;
-  case DataType::f64:
-    visitNotFiniteBits<uint64_t>(bytes, 0x7ff0000000000000u, visit);
-    break;
-  case DataType::f16:
-    visitNotFiniteBits<uint16_t>(bytes, 0x7c00u, visit);
-    break;
-  case DataType::bf16:
-    visitNotFiniteBits<uint16_t>(bytes, 0x7f80u, visit);
-    break;
-  default:
-    break;
-  }
-}
-
 bool overlap(const Slice &a, const Slice &b) {
   return a.tier == b.tier && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 } // namespace
 
-Examination::Content Examination::contentOf(const LaunchOperation &launch, size_t argument) const {
+Content Examination::contentOf(const LaunchOperation &launch, size_t argument) const {
   const KernelArguments &arguments = program_.kernelArguments[launch.kernel];
-  Content content = Content::finite;
   if (argument >= arguments.types.size())
-    return content;
+    return Content::finite;
   const Slice &slice = launch.arguments[argument].slice;
-  visitNotFinite(
-      {list_.address(slice), slice.bytes}, arguments.types[argument], [&](bool isNoNumber) {
-        content = std::max(content, isNoNumber ? Content::notANumber : Content::infinite);
-      });
-  return content;
+  return spillway::contentOf(arguments.types[argument], {list_.address(slice), slice.bytes});
 }
 
 void Examination::note(Content content, const std::string &where) {

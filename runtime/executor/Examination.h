@@ -1,6 +1,7 @@
 // Where values that are no finite numbers come from. Internal to the executor.
 #pragma once
 
+#include "runtime/base/Finite.h"
 #include "runtime/executor/CommandList.h"
 #include "runtime/executor/NotFinite.h"
 
@@ -20,8 +21,6 @@ public:
   const NotFinite &found() const { return found_; }
 
 private:
-  enum class Content { finite, infinite, notANumber };
-
   Content contentOf(const LaunchOperation &launch, size_t argument) const;
   void note(Content content, const std::string &where);
   /// What is read, or given from outside, into a slice.

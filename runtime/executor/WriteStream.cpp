@@ -57,7 +57,7 @@ Status WriteStream::beginWrite(uint32_t index) {
     log_.note(write.state, (write.offset + done) / state.chunkBytes, checksum(chunk));
   }
   uint64_t stored = std::min<uint64_t>(source.size(), state.type.storedBytes() - write.offset);
-  if (!allFinite(state.type.dataType, source.first(stored)))
+  if (contentOf(state.type.dataType, source.first(stored)) != Content::finite)
     return withLabel(userError("its new values are not all finite"), index);
   return {};
 }

@@ -89,22 +89,27 @@ TEST(Nearest, findsWhatWasMeant) {
   EXPECT_EQ(didYouMean("logit", {}), "");
 }
 
-template <typename T> bool isFinite(DataType type, T bits) {
+template <typename T> Content contentWith(DataType type, T bits) {
   T elements[] = {0, bits, 0};
-  return allFinite(type, std::as_bytes(std::span(elements)));
+  return contentOf(type, std::as_bytes(std::span(elements)));
 }
 
-TEST(Finite, findsInfinitiesAndNaNsOfEachType) {
-  EXPECT_TRUE(isFinite<uint32_t>(DataType::f32, 0x7f7f'ffff));
-  EXPECT_FALSE(isFinite<uint32_t>(DataType::f32, 0xff80'0000));
-  EXPECT_FALSE(isFinite<uint32_t>(DataType::f32, 0x7fc0'0001));
-  EXPECT_TRUE(isFinite<uint64_t>(DataType::f64, 0xffef'ffff'ffff'ffff));
-  EXPECT_FALSE(isFinite<uint64_t>(DataType::f64, 0x7ff0'0000'0000'0001));
-  EXPECT_TRUE(isFinite<uint16_t>(DataType::bf16, 0x7f7f));
-  EXPECT_FALSE(isFinite<uint16_t>(DataType::bf16, 0xff80));
-  EXPECT_TRUE(isFinite<uint16_t>(DataType::f16, 0x7bff));
-  EXPECT_FALSE(isFinite<uint16_t>(DataType::f16, 0x7c01));
-  EXPECT_TRUE(isFinite<uint32_t>(DataType::i32, 0x7f80'0000));
+TEST(Content, isTheGravestOfEachType) {
+  EXPECT_EQ(contentWith<uint32_t>(DataType::f32, 0xff7f'ffff), Content::finite);
+  EXPECT_EQ(contentWith<uint32_t>(DataType::f32, 0xff80'0000), Content::infinite);
+  EXPECT_EQ(contentWith<uint32_t>(DataType::f32, 0x7f80'0001), Content::notANumber);
+  EXPECT_EQ(contentWith<uint64_t>(DataType::f64, 0xffef'ffff'ffff'ffff), Content::finite);
+  EXPECT_EQ(contentWith<uint64_t>(DataType::f64, 0x7ff0'0000'0000'0000), Content::infinite);
+  EXPECT_EQ(contentWith<uint64_t>(DataType::f64, 0xfff0'0000'0000'0001), Content::notANumber);
+  EXPECT_EQ(contentWith<uint16_t>(DataType::bf16, 0x7f7f), Content::finite);
+  EXPECT_EQ(contentWith<uint16_t>(DataType::bf16, 0xff80), Content::infinite);
+  EXPECT_EQ(contentWith<uint16_t>(DataType::bf16, 0x7fc0), Content::notANumber);
+  EXPECT_EQ(contentWith<uint16_t>(DataType::f16, 0x7bff), Content::finite);
+  EXPECT_EQ(contentWith<uint16_t>(DataType::f16, 0x7c00), Content::infinite);
+  EXPECT_EQ(contentWith<uint16_t>(DataType::f16, 0xfc01), Content::notANumber);
+  EXPECT_EQ(contentWith<uint32_t>(DataType::i32, 0x7f80'0000), Content::finite);
+  uint32_t both[] = {0x7f80'0000, 0x7fc0'0000, 0x7f80'0000};
+  EXPECT_EQ(contentOf(DataType::f32, std::as_bytes(std::span(both))), Content::notANumber);
 }
 
 TEST(Checksum, ofPiecesEqualsThatOfTheWhole) {
