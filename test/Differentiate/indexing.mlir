@@ -143,24 +143,5 @@ func.func @main(%i: tensor<2xi64>) -> (tensor<f32> {spillway.name = "loss"}) {
 // CHECK-NEXT: %[[V7:.*]] = nn.reshape %{{.*}} : tensor<2xi64> -> tensor<2x1xi64>
 // CHECK-NEXT: %[[V8:.*]] = arith.constant dense<0.000000e+00> : tensor<3x4xf32>
 // CHECK-NEXT: %[[V9:.*]] = nn.scatter <add> %[[V8]][%[[V7]]] %[[V5]] : tensor<3x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>
-// CHECK-NEXT: %[[V10:.*]] = arith.addf %[[V6]], %[[V9]] : tensor<3x4xf32>
+// CHECK-NEXT: %[[V10:.*]] = nn.scatter <add> %[[V6]][%[[V7]]] %[[V5]] : tensor<3x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>
 // CHECK-NEXT: return %[[V2]], %[[V10]] : tensor<f32>, tensor<3x4xf32>
-
-// -----
-
-// Rows that are looked up of what a product takes too: they are scattered into the product's gradient.
-zero.state @x "x" : tensor<4x2xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
-func.func @main(%i: tensor<3xi64>) -> (tensor<f32> {spillway.name = "loss"}) {
-  %r = zero.lookup @x[%i] : tensor<3xi64> -> tensor<3x2xf32>
-  %x = zero.use @x : tensor<4x2xf32>
-  %y = nn.matmul %r, %x transpose : tensor<3x2xf32>, tensor<4x2xf32> -> tensor<3x4xf32>
-  %loss = nn.reduce <sum> %y dims [0, 1] : tensor<3x4xf32> -> tensor<f32>
-  return %loss : tensor<f32>
-}
-
-// CHECK-LABEL: @main
-// CHECK: %[[R:.*]] = zero.lookup @x
-// CHECK: %[[P:.*]] = nn.matmul %{{.*}} transpose, %[[R]]
-// CHECK: %[[G:.*]] = nn.scatter <add> %[[P]][%{{.*}}]
-// CHECK-NOT: arith.addf
-// CHECK: return %{{.*}}, %[[G]] : tensor<f32>, tensor<4x2xf32>
