@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -70,6 +71,8 @@ class Spillway:
         self.compile_seconds, _ = timed(
             [self.program, "compile", model, "-o", folder / "m.spill", "--threads", threads, *options])
         self.bundle_bytes = folder_bytes(folder / "m.spill")
+        # So that no first output waits for what was written to make its model.
+        os.sync()
 
     def run(self, *options):
         return timed([self.program, "run", self.folder / "m.spill", *self.arguments, "--threads", self.threads,

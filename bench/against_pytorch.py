@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Training steps of a GPT-2 with all in memory, f32, AdamW, against PyTorch's: the faster of eager and torch.compile.
+
+    bench/against_pytorch.py BUILD [--layers 12] [--hidden 768] [--batch 4] [--sequence 256] [--threads 2] [--rounds 3]
+
+All three begin with the same weights, take the same tokens in each step, and take turns on the same threads. A line each:
+the median of steps in ms, tokens/s, the loss of the last step of all, and the largest difference of any loss to ours; then
+the ratio. PyTorch has fused attention and a fused optimizer; torch.compile needs a C++ compiler. Needs `pip install onnx numpy torch`.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy
+import onnx
+import torch
+from torch import nn
+from torch.nn import functional
+
+VOCABULARY, CONTEXT, RATE, DECAY = 50257, 1024, 1e-4, 0.01
+
+
+class Block(nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.attn, self.mlp = nn.Module(), nn.Module()
+        self.attn.c_attn, self.attn.c_proj = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+        self.mlp.c_fc, self.mlp.c_proj = nn.Linear(hidden, 4 * hidden), nn.Linear(4 * hidden, hidden)
+
+    def forward(self, x):
+        batch, sequence, hidden = x.shape
+        parts = self.attn.c_attn(self.ln_1(x)).view(batch, sequence, 3, hidden // 64, 64).permute(2, 0, 3, 1, 4)
+        seen = functional.scaled_dot_product_attention(*parts, is_causal=True)
+        x = x + self.attn.c_proj(seen.transpose(1, 2).reshape(batch, sequence, hidden))
+        return x + self.mlp.c_proj(functional.gelu(self.mlp.c_fc(self.ln_2(x))))
+
+
+class Gpt2(nn.Module):
+    def __init__(self, layers, hidden):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(VOCABULARY, hidden), nn.Embedding(CONTEXT, hidden)
+        self.h = nn.ModuleList(Block(hidden) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(hidden)
+
+    def forward(self, ids, labels):
+        x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
+        for block in self.h:
+            x = block(x)
+        logits = functional.linear(self.ln_f(x), self.wte.weight)
+        return functional.cross_entropy(logits.view(-1, VOCABULARY), labels.view(-1))
+
+    def load(self, path):
+        """The weights of an ONNX model, in which those of linear layers are transposed."""
+        values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                value = torch.from_numpy(values[name].copy())
+                parameter.copy_(value.t() if ".c_" in name and value.dim() == 2 else value)
+
+
+class PyTorch:
+    def __init__(self, path, arguments, tokens, compiled):
+        model = Gpt2(arguments.layers, arguments.hidden)
+        model.load(path)
+        parameters = list(model.parameters())
+        groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": DECAY},
+                  {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW(groups, lr=RATE, fused=True)
+        self.model = torch.compile(model) if compiled else model
+        self.ids, self.labels = map(torch.from_numpy, tokens)
+        self.losses = []
+
+    def steps(self, count):
+        times = []
+        for _ in range(count):
+            start = time.perf_counter()
+            self.optimizer.zero_grad(set_to_none=True)
+            loss = self.model(self.ids, self.labels)
+            loss.backward()
+            self.optimizer.step()
+            self.losses.append(loss.item())
+            times.append((time.perf_counter() - start) * 1e3)
+        return times
+
+
+class Spillway:
+    def __init__(self, path, arguments, folder):
+        self.program, self.folder, self.threads = arguments.build / "bin" / "spillway", folder, arguments.threads
+        self.call("compile", path, "-o", folder / "m.spill", "--train", "--loss", "loss", "--dim", f"batch={arguments.batch}",
+                  "--dim", f"sequence={arguments.sequence}", "--optimizer-option", f"weight_decay={DECAY}", "--threads", self.threads)
+        self.losses = []
+
+    def call(self, *arguments):
+        subprocess.run([str(part) for part in (self.program, *arguments)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def steps(self, count):
+        self.call("train", self.folder / "m.spill", "--data", f"input_ids={self.folder}/ids.npy", "--data",
+                  f"labels={self.folder}/labels.npy", "--steps", len(self.losses) + count, "--lr", RATE, "--no-shuffle", "--threads",
+                  self.threads, "--log", self.folder / "log.jsonl", *(["--resume"] if self.losses else []))
+        lines = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()][-count:]
+        self.losses += [line["loss"] for line in lines]
+        return [line["seconds"] * 1e3 for line in lines]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    for name, value in (("layers", 12), ("hidden", 768), ("batch", 4), ("sequence", 256), ("threads", 2), ("rounds", 3), ("steps", 3)):
+        parser.add_argument(f"--{name}", default=value, type=int)
+    parser.add_argument("--folder", default=".", help="for the model and the bundle, 6 GB")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        folder = pathlib.Path(folder)
+        path = folder / "model.onnx"
+        subprocess.run([arguments.build / "bin" / "spillway-modelgen", "gpt2", path, "--layers", str(arguments.layers), "--hidden",
+                        str(arguments.hidden), "--heads", str(arguments.hidden // 64), "--ffn", str(4 * arguments.hidden), "--vocab",
+                        str(VOCABULARY), "--ctx", str(CONTEXT), "--dynamic", "--outputs", "loss", "--external", "model.bin"],
+                       check=True, stdout=subprocess.DEVNULL)
+        tokens = numpy.random.default_rng(0).integers(0, VOCABULARY, (arguments.batch, arguments.sequence + 1), dtype=numpy.int64)
+        samples = [numpy.ascontiguousarray(part) for part in (tokens[:, :-1], tokens[:, 1:])]
+        for name, part in zip(("ids", "labels"), samples):
+            numpy.save(folder / f"{name}.npy", part)
+        runs = {"spillway": Spillway(path, arguments, folder), "eager": PyTorch(path, arguments, samples, compiled=False),
+                "compiled": PyTorch(path, arguments, samples, compiled=True)}
+        times = {name: [] for name in runs}
+        for _ in range(arguments.rounds):
+            for name, run in runs.items():
+                # The first step of a turn fetches and compiles what later ones find.
+                times[name] += run.steps(arguments.steps + 1)[1:]
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    for name, run in runs.items():
+        difference = max(abs(ours - theirs) for ours, theirs in zip(runs["spillway"].losses, run.losses))
+        print(f"{name:9} {medians[name]:9.1f} ms {arguments.batch * arguments.sequence * 1e3 / medians[name]:8.1f} tokens/s, "
+              f"loss {run.losses[-1]:.6f}, difference {difference:.1e}")
+    print(f"ratio {min(medians['eager'], medians['compiled']) / medians['spillway']:.3f}")
+
+
+main()
