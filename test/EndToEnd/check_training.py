@@ -1,16 +1,12 @@
 """check_training.py data FOLDER [INPUT...]: makes files of samples from the inputs of the run in FOLDER (input_ids and
 labels where none are named), which are batches by step, and first-NAME.npy of the first batch.
-check_training.py killed COMMAND...: kills the command at random moments until it comes to its end.
 check_training.py logs FOLDER LOG...: compares the first log with the run, and the others with the
 first log, bit for bit.
 check_training.py held-out LOG LOSS.npy: compares the last loss of held-out samples with one that was computed."""
 
 import json
 import pathlib
-import random
-import subprocess
 import sys
-import time
 
 import npy
 
@@ -25,20 +21,6 @@ def make_data(folder, *names):
             header["shape"] = (samples, *rest)
             text = str(header).ljust(length - 1).encode() + b"\n"
             pathlib.Path(file + ".npy").write_bytes(data[:10] + text + body[: len(body) * samples // (steps * batch)])
-
-
-def kill_until_done(*command):
-    random.seed(1)
-    kills = 0
-    while True:
-        process = subprocess.Popen([*command, "--throttle-write", "3MB/s"])
-        # Later and later, so that a slow machine comes to the end too.
-        time.sleep(random.uniform(0.02, 0.5 + 0.1 * kills))
-        process.kill()
-        if process.wait() == 0:
-            break
-        kills += 1
-    assert kills > 2, f"killed {kills} times only"
 
 
 def check_logs(folder, first, *others):
@@ -63,5 +45,5 @@ def check_held_out(log, file):
 
 
 command, *arguments = sys.argv[1:]
-commands = {"data": make_data, "killed": kill_until_done, "logs": check_logs, "held-out": check_held_out}
+commands = {"data": make_data, "logs": check_logs, "held-out": check_held_out}
 commands[command](*arguments)
