@@ -121,14 +121,14 @@ private:
 
 class Checker {
 public:
-  std::optional<Hazard> run(const std::vector<CommandAccesses> &commands, bool inPrologue) {
+  std::optional<Hazard> run(const std::vector<CommandAccesses> &commands, Hazard::List list) {
     Order order(commands);
     for (uint32_t index = 0; index < commands.size(); ++index)
       for (bool write : {false, true})
         for (const AccessedBytes &access : commands[index].accesses)
           if (access.write == write)
             if (auto hazard = touch(commands, order, index, access)) {
-              hazard->inPrologue = inPrologue;
+              hazard->list = list;
               return hazard;
             }
     return std::nullopt;
@@ -178,7 +178,7 @@ private:
     auto isOrdered = [&](uint32_t other) {
       if (order.hasEndedBefore(other, index))
         return true;
-      hazard = Hazard{Hazard::Kind::unordered, false, index, other, access};
+      hazard = Hazard{Hazard::Kind::unordered, {}, index, other, access};
       return false;
     };
     memory(access.tier).forEach(access.offset, access.bytes, [&](Memory::Piece &piece) {
@@ -221,6 +221,21 @@ private:
 
 } // namespace
 
+/// What the commands of a list read of what was there before.
+static std::vector<AccessedBytes> readFirst(const std::vector<CommandAccesses> &list) {
+  std::vector<AccessedBytes> read, written;
+  for (const CommandAccesses &command : list)
+    for (const AccessedBytes &access : command.accesses) {
+      bool isWritten = std::any_of(written.begin(), written.end(), [&](const AccessedBytes &other) {
+        return other.tier == access.tier && other.offset < access.offset + access.bytes &&
+               access.offset < other.offset + other.bytes;
+      });
+      if (!isWritten)
+        (access.write ? written : read).push_back(access);
+    }
+  return read;
+}
+
 std::vector<AccessedBytes> spillway::rt::accessesOfGather(AccessedBytes source,
                                                           AccessedBytes target) {
   source.write = false;
@@ -237,23 +252,27 @@ std::vector<AccessedBytes> spillway::rt::accessesOfGather(AccessedBytes source,
 
 std::optional<Hazard> spillway::rt::findHazard(const std::vector<CommandAccesses> &prologue,
                                                const std::vector<CommandAccesses> &step,
+                                               const std::vector<CommandAccesses> &checkpoint,
                                                const std::vector<AccessedBytes> &inputs,
-                                               const std::vector<AccessedBytes> &outputs,
-                                               const std::vector<AccessedBytes> &kept) {
+                                               const std::vector<AccessedBytes> &outputs) {
+  const std::vector<AccessedBytes> kept = readFirst(checkpoint);
   Checker checker;
-  if (auto hazard = checker.run(prologue, /*inPrologue=*/true))
+  if (auto hazard = checker.run(prologue, Hazard::List::prologue))
     return hazard;
   checker.startList(/*writtenIsStale=*/false);
   // Twice: the second step finds the memory as the first one left it.
   for (int pass = 0; pass < 2; ++pass) {
     checker.markReady(inputs);
-    if (auto hazard = checker.run(step, /*inPrologue=*/false))
+    if (auto hazard = checker.run(step, Hazard::List::step))
       return hazard;
     for (const std::vector<AccessedBytes> *left : {&outputs, &kept})
       if (auto hazard = checker.checkReady(*left, static_cast<uint32_t>(step.size())))
         return hazard;
     checker.startList(/*writtenIsStale=*/true);
     checker.markReady(kept);
+    if (auto hazard = checker.run(checkpoint, Hazard::List::checkpoint))
+      return hazard;
+    checker.startList(/*writtenIsStale=*/true);
   }
   return std::nullopt;
 }

@@ -45,9 +45,10 @@ struct Hazard {
     /// Bytes are read that an earlier step overwrote.
     stale,
   } kind;
-  /// In the prologue, or in the step.
-  bool inPrologue = false;
-  /// The command at fault; the number of commands where an output is.
+  /// Where it happens.
+  enum class List { prologue, step, checkpoint };
+  List list = List::step;
+  /// The command at fault; the number of commands of the step where an output is.
   uint32_t command = 0;
   /// The command that it is not ordered after, of the same list; itself where its
   /// own accesses collide (unordered).
@@ -56,13 +57,13 @@ struct Hazard {
   AccessedBytes bytes;
 };
 
-/// Looks at a prologue and at repeated steps. `inputs` are written before each
-/// step and `outputs` read after it; what a step leaves in `kept` is for the next one. A command may
-/// write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses.
+/// Looks at a prologue and at repeated steps, each with a checkpoint behind it. `inputs` are written before each
+/// step and `outputs` read after it; what the checkpoint reads before it writes there is left by each step for the next
+/// one. A command may write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses.
 std::optional<Hazard> findHazard(const std::vector<CommandAccesses> &prologue,
                                  const std::vector<CommandAccesses> &step,
+                                 const std::vector<CommandAccesses> &checkpoint,
                                  const std::vector<AccessedBytes> &inputs,
-                                 const std::vector<AccessedBytes> &outputs,
-                                 const std::vector<AccessedBytes> &kept);
+                                 const std::vector<AccessedBytes> &outputs);
 
 } // namespace spillway::rt

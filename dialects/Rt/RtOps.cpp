@@ -126,16 +126,16 @@ std::vector<CommandAccesses> collectAccesses(Block &list, uint64_t rank) {
 }
 
 std::optional<Hazard> findHazardOn(ProgramOp program, uint64_t rank) {
-  std::vector<AccessedBytes> inputs, outputs, kept;
-  if (CheckpointOp checkpoint = program.getCheckpoint())
-    for (auto write : checkpoint.getBody().front().getOps<WriteOp>())
-      kept.push_back(accessTo(write.getSource(), false, rank));
+  std::vector<AccessedBytes> inputs, outputs;
   for (auto input : program.getBody().front().getOps<InputOp>())
     inputs.push_back(accessTo(input.getBuffer(), true, rank));
   for (auto output : program.getBody().front().getOps<OutputOp>())
     outputs.push_back(accessTo(output.getBuffer(), false, rank));
+  std::vector<CommandAccesses> checkpoint;
+  if (CheckpointOp list = program.getCheckpoint())
+    checkpoint = collectAccesses(list.getBody().front(), rank);
   return findHazard(collectAccesses(program.getPrologue().getBody().front(), rank),
-                    collectAccesses(program.getStep().getBody().front(), rank), inputs, outputs, kept);
+                    collectAccesses(program.getStep().getBody().front(), rank), checkpoint, inputs, outputs);
 }
 
 /// C7.
@@ -160,8 +160,10 @@ bool liesInside(BufferOp buffer, int64_t arenaBytes, int64_t ranks) {
 }
 
 LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
-  Block &list = hazard.inPrologue ? program.getPrologue().getBody().front()
-                                  : program.getStep().getBody().front();
+  Region &region = hazard.list == Hazard::List::prologue ? program.getPrologue().getBody()
+                   : hazard.list == Hazard::List::step   ? program.getStep().getBody()
+                                                         : program.getCheckpoint().getBody();
+  Block &list = region.front();
   auto commandAt = [&](uint32_t index) { return &*std::next(list.begin(), index); };
   auto describe = [&](InFlightDiagnostic &diagnostic) {
     diagnostic << " bytes [" << hazard.bytes.offset << ", "
@@ -175,7 +177,7 @@ LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
     diagnostic.attachNote(commandAt(hazard.other)->getLoc()) << "the other command";
     return failure();
   }
-  bool atOutput = !hazard.inPrologue && hazard.command == std::distance(list.begin(), list.end());
+  bool atOutput = hazard.list == Hazard::List::step && hazard.command == std::distance(list.begin(), list.end());
   Operation *where = atOutput ? program.getOperation() : commandAt(hazard.command);
   auto diagnostic = where->emitOpError("C6:");
   describe(diagnostic);

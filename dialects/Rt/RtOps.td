@@ -23,7 +23,7 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
     - C4: every buffer lies inside its arena, on every rank.
     - C5: commands that touch the same bytes, one of them writing, are ordered by streams and events.
     - C6: nothing is read before it was written: by an input, the prologue, or the same step. What the
-      checkpoint writes stays from step to step, and each step leaves it written.
+      checkpoint takes of what it has not written stays from step to step, and each step leaves it written.
     - C7: every buffer that is taken is an `rt.buffer`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$ranks, I64Attr:$threads);
@@ -98,7 +98,7 @@ def Rt_StepOp : Rt_ListOp<"step"> {
   let summary = "What runs once a step";
 }
 def Rt_CheckpointOp : Rt_ListOp<"checkpoint"> {
-  let summary = "What runs before a commit: it writes rewritten states that stay where kernels compute";
+  let summary = "What runs before a commit: it writes rewritten states that stay in memory, from a device through the host";
 }
 
 //===----------------------------------------------------------------------===//

@@ -67,11 +67,15 @@ def Zero_ArenaAttr : AttrDef<Zero_Dialect, "Arena"> {
   let summary = "All memory of a tier that a program may use, and the part that tiles pass through";
   let description = [{
     A module in which states have homes carries an array of these, one a tier, as `zero.arenas`. The
-    first is the tier whose memory kernels compute on.
+    first is the tier whose memory kernels compute on. What a device gives new values passes through another part of
+    the host's memory, `outgoing`, on its way down.
   }];
   let parameters = (ins EnumParameter<Zero_Tier>:$tier, "int64_t":$bytes,
-                        DefaultValuedParameter<"int64_t", "0">:$staging);
-  let assemblyFormat = "`<` $tier `,` $bytes (`,` `staging` `=` $staging^)? `>`";
+                        DefaultValuedParameter<"int64_t", "0">:$staging,
+                        DefaultValuedParameter<"int64_t", "0">:$outgoing);
+  let assemblyFormat = [{
+    `<` $tier `,` $bytes (`,` `staging` `=` $staging^)? (`,` `outgoing` `=` $outgoing^)? `>`
+  }];
 }
 
 #endif

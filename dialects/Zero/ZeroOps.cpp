@@ -291,7 +291,7 @@ LogicalResult FetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getHandle().getType() != HandleType::get(getContext(), *type, getTo()))
     return emitOpError("C1: the handle must hold ") << *type << " in " << stringifyTier(getTo());
   Tier home = state->getTileHome(getTile().value_or(0));
-  if (getTo() == Tier::nvme || (home != Tier::nvme && getTo() != home))
+  if (getTo() == Tier::nvme || (home != Tier::nvme && !getBlank() && getTo() != home))
     return emitOpError("C2: from ") << stringifyTier(home) << " a tile cannot be fetched to "
                                     << stringifyTier(getTo());
   return success();

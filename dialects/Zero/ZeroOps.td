@@ -143,7 +143,7 @@ def Zero_FetchOp : Zero_StateUserOp<"fetch", [MemoryEffects<[MemRead<Zero_StateS
 
     **Constraints**
     - C1: the state and tile exist; the handle has the type of the tile or `part`, and the tier `to`.
-    - C2: `to` is the home where the home is not NVMe; else it is device or host.
+    - C2: `to` is the home where the home is not NVMe and something is brought; else it is device or host.
     - C3: `part` needs a partitioned state, and a tile where it has several.
     - C4: what is `blank` is no part.
   }];
@@ -196,7 +196,8 @@ def Zero_ViewOp : Zero_Op<"view", [MemoryEffects<[MemRead<Zero_HandleStore>]>]> 
 def Zero_StoreOp : Zero_Op<"store", [MemoryEffects<[MemRead<Zero_HandleStore>, MemWrite<Zero_StateStore>]>]> {
   let summary = "Starts to bring the new value that a handle's bytes hold to its home";
   let description = [{
-    `value` is the result of a call that computes `into` a view of the handle.
+    `value` is the result of a call that computes `into` a view of the handle. From a device it goes down into
+    the host, and from there to NVMe where its home is there.
 
     **Constraints**
     - C1: the value has the handle's type, and is the result of a call into a view of the handle.

@@ -70,7 +70,10 @@ void spillway::buildPlanPipeline(OpPassManager &passes, const PlanOptions &optio
   plan.states.assign(options.tiles.begin(), options.tiles.end());
   passes.addPass(zero::createZeroPartitionPass({options.ranks}));
   zero::ZeroRecomputePassOptions recompute;
-  recompute.memory = options.activations == ActivationPolicy::automatic ? options.memory : 0;
+  if (options.activations == ActivationPolicy::automatic) {
+    recompute.memory = options.tiers ? options.tiers->device : options.memory;
+    recompute.host = plan.host;
+  }
   recompute.segments = options.activations == ActivationPolicy::recompute ? std::numeric_limits<int64_t>::max() : -1;
   recompute.threads = options.threads;
   recompute.states = plan.states;

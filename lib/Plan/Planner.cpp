@@ -138,6 +138,20 @@ uint64_t leastHostStaging(const Step &step, uint64_t piece) {
   return std::max(piece, 2 * chunk);
 }
 
+/// The most bytes of new values that one part of a call gives.
+uint64_t largestRewrite(const Step &step, const std::vector<uint64_t> &tileUnits) {
+  uint64_t most = 0;
+  for (const StepMoment &moment : step.moments) {
+    uint64_t bytes = 0;
+    for (uint32_t index : moment.rewritten) {
+      const StepState &state = step.states[index];
+      bytes += state.extent(0, tileUnits[index] ? tileUnits[index] : state.units);
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 class Search {
 public:
   Search(const Step &step, const Machine &machine, const Budget &budget)
@@ -185,7 +199,7 @@ private:
     for (size_t i = 0; i < repeated_.size(); ++i)
       repeatedBytes_ += repeated_[i] ? step_.states[i].extent() : 0;
     if (!budget_.host && allBytes_ <= room)
-      tryResident(tileUnits, 0, 0, allBytes_);
+      tryResident(tileUnits, {}, allBytes_);
     uint64_t piece = largestPieceBytes(step_, tileUnits);
     for (uint64_t quarters : stagingQuarters) {
       uint64_t staging = alignUp(piece * quarters / 4, blockBytes);
@@ -200,12 +214,14 @@ private:
 
   void tryHostStagings(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t piece,
                        uint64_t room) {
-    uint64_t least = leastHostStaging(step_, piece);
+    uint64_t least = leastHostStaging(step_, piece), rewrite = largestRewrite(step_, tileUnits);
     for (uint64_t quarters : stagingQuarters) {
       uint64_t hostStaging = alignUp(least * quarters / 4, blockBytes);
       if (hostStaging > *budget_.host || (quarters > 4 && hostStaging > allBytes_ + least))
         break;
-      tryResident(tileUnits, staging, hostStaging, room);
+      for (uint64_t outgoing : rewrite ? std::vector{rewrite, 2 * rewrite, 4 * rewrite} : std::vector<uint64_t>{0})
+        if (hostStaging + outgoing <= *budget_.host)
+          tryResident(tileUnits, {staging, hostStaging, outgoing}, room);
     }
   }
 
@@ -213,7 +229,7 @@ private:
   /// best plan, smaller ones are slower still.
   void tryShares(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t room) {
     if (repeatedBytes_ && repeatedBytes_ <= room)
-      tryResident(tileUnits, staging, 0, repeatedBytes_, /*keepsRepeated=*/true);
+      tryResident(tileUnits, {staging}, repeatedBytes_, /*keepsRepeated=*/true);
     uint64_t shares = std::clamp(partsPerSearch / std::max<uint64_t>(parts_, 1), leastShares, mostShares);
     for (uint64_t share = shares + 1; share-- > 0;) {
       uint64_t resident = smallBytes_ + (allBytes_ - smallBytes_) * share / shares;
@@ -221,9 +237,9 @@ private:
         continue;
       if (best_ && leastSeconds(resident) >= best_->seconds)
         return;
-      tryResident(tileUnits, staging, 0, resident);
+      tryResident(tileUnits, {staging}, resident);
     }
-    tryResident(tileUnits, staging, 0, 0);
+    tryResident(tileUnits, {staging}, 0);
   }
 
   /// No plan with so much resident is faster.
@@ -243,19 +259,26 @@ private:
     return std::max(compute, bytes / machine_.channels[1].bytesPerSecond);
   }
 
-  void tryResident(const std::vector<uint64_t> &tileUnits, uint64_t staging, uint64_t hostStaging,
-                   uint64_t resident, bool keepsRepeated = false) {
+  /// Where kernels compute; and in the host below, on the way up and down.
+  struct Stagings {
+    uint64_t compute = 0, up = 0, down = 0;
+  };
+
+  void tryResident(const std::vector<uint64_t> &tileUnits, Stagings stagings, uint64_t resident,
+                   bool keepsRepeated = false) {
     Placement placement;
     placement.tileUnits = tileUnits;
-    placement.stagingBytes = staging;
-    placement.hostStagingBytes = hostStaging;
+    placement.stagingBytes = stagings.compute;
+    placement.hostStagingBytes = stagings.up;
+    placement.hostOutgoingBytes = stagings.down;
+    uint64_t hostRoom = budget_.host ? *budget_.host - stagings.up - stagings.down : 0;
     placement.homes.resize(step_.states.size());
     placement.kept.resize(step_.states.size());
     for (size_t i = 0; i < step_.states.size(); ++i) {
       placement.homes[i].assign(tileCount(step_.states[i], tileUnits[i]), Home::nvme);
       placement.kept[i].assign(placement.homes[i].size(), Kept::no);
     }
-    Timeline::Spare spare{resident, budget_.host ? *budget_.host - hostStaging : 0};
+    Timeline::Spare spare{resident, hostRoom};
     if (keepsRepeated)
       for (size_t i = 0; i < repeated_.size(); ++i)
         if (repeated_[i])
@@ -264,7 +287,7 @@ private:
     if (!Timeline(step_, machine_, placement, budget_.host.has_value()).run(spare))
       return;
     spare.compute = resident - placement.residentBytes;
-    spare.host = budget_.host ? *budget_.host - hostStaging - placement.hostResidentBytes : 0;
+    spare.host = hostRoom - placement.hostResidentBytes;
     Placement fuller = placement;
     keepMore(fuller, spare);
     for (Placement *candidate : {&fuller, &placement}) {
@@ -282,11 +305,13 @@ private:
       std::vector<Home> &homes = placement.homes[state];
       if (std::ranges::all_of(homes, [](Home home) { return home == Home::compute; }))
         continue;
-      for (size_t tile = 0; tile < homes.size(); ++tile)
-        if (homes[tile] == Home::compute) {
-          auto [begin, end] = tileUnits(state, tile, placement);
+      for (size_t tile = 0; tile < homes.size(); ++tile) {
+        auto [begin, end] = tileUnits(state, tile, placement);
+        if (homes[tile] == Home::compute)
           placement.residentBytes -= step_.states[state].extent(begin, end);
-        }
+        else if (homes[tile] == Home::host)
+          placement.hostResidentBytes -= step_.states[state].partExtent(begin, end);
+      }
       std::ranges::fill(homes, Home::nvme);
       std::ranges::fill(placement.kept[state], Kept::no);
     }
@@ -401,7 +426,7 @@ Minimum spillway::plan::minimumOf(const Step &step) {
   std::vector<uint64_t> tileUnits = cutStates(step, 0);
   uint64_t piece = largestPieceBytes(step, tileUnits);
   minimum.bytes = alignUp(step.activationBytes, blockBytes) + piece;
-  minimum.hostBytes = leastHostStaging(step, piece);
+  minimum.hostBytes = leastHostStaging(step, piece) + largestRewrite(step, tileUnits);
   for (size_t i = 0; i < step.moments.size(); ++i) {
     uint64_t tiles = pieceBytes(step, step.moments[i], tileUnits);
     uint64_t bytes = step.moments[i].workingBytes() + tiles;

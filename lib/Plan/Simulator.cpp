@@ -16,9 +16,14 @@ constexpr std::array<std::string_view, 3> tierNames = {"device", "host", "nvme"}
 
 using Commands = flatbuffers::Vector<flatbuffers::Offset<table::Command>>;
 
-std::string describe(const Commands &list, uint32_t index, bool inPrologue) {
-  const table::Command &command = *list[index];
-  return fmt::format("command {} of the {}{}{}", index, inPrologue ? "prologue" : "step",
+using List = rt::Hazard::List;
+
+std::string describe(const Commands &commands, uint32_t index, List list) {
+  const table::Command &command = *commands[index];
+  return fmt::format("command {} of the {}{}{}", index,
+                     list == List::prologue ? "prologue"
+                     : list == List::step   ? "step"
+                                            : "checkpoint",
                      command.label() ? ", " : "", command.label() ? command.label()->str() : "");
 }
 
@@ -53,11 +58,11 @@ private:
   /// As rank `rank_` finds it.
   Status checkRank() {
     SPILLWAY_RETURN_IF_ERROR(collectBindings());
-    std::vector<CommandAccesses> prologue, step;
-    SPILLWAY_RETURN_IF_ERROR(collect(*program_.prologue(), true, prologue));
-    SPILLWAY_RETURN_IF_ERROR(collect(*program_.step(), false, step));
-    SPILLWAY_RETURN_IF_ERROR(collectKept());
-    return checkHazards(prologue, step);
+    std::vector<CommandAccesses> prologue, step, checkpoint;
+    SPILLWAY_RETURN_IF_ERROR(collect(List::prologue, prologue));
+    SPILLWAY_RETURN_IF_ERROR(collect(List::step, step));
+    SPILLWAY_RETURN_IF_ERROR(collect(List::checkpoint, checkpoint));
+    return checkHazards(prologue, step, checkpoint);
   }
 
   Result<AccessedBytes> access(const table::Slice *slice, bool write) {
@@ -90,24 +95,18 @@ private:
     return {};
   }
 
-  /// What the checkpoint writes stays from step to step.
-  Status collectKept() {
-    kept_.clear();
-    for (const table::Command *command : *program_.checkpoint()) {
-      const table::Write *write = command->operation_as_Write();
-      if (!write)
-        return bugError("the checkpoint does other things than to write");
-      SPILLWAY_ASSIGN_OR_RETURN(AccessedBytes bytes, access(write->source(), false));
-      kept_.push_back(bytes);
-    }
-    return {};
+  const Commands &commandsOf(List list) const {
+    return list == List::prologue ? *program_.prologue()
+           : list == List::step   ? *program_.step()
+                                  : *program_.checkpoint();
   }
 
-  Status collect(const Commands &list, bool inPrologue, std::vector<CommandAccesses> &result) {
-    for (uint32_t index = 0; index < list.size(); ++index) {
+  Status collect(List list, std::vector<CommandAccesses> &result) {
+    const Commands &commands = commandsOf(list);
+    for (uint32_t index = 0; index < commands.size(); ++index) {
       CommandAccesses command;
-      if (Status status = collectCommand(*list[index], index, command); !status)
-        return std::move(status).error().in(describe(list, index, inPrologue));
+      if (Status status = collectCommand(*commands[index], index, command); !status)
+        return std::move(status).error().in(describe(commands, index, list));
       result.push_back(std::move(command));
     }
     return {};
@@ -174,21 +173,22 @@ private:
   }
 
   Status checkHazards(const std::vector<CommandAccesses> &prologue,
-                      const std::vector<CommandAccesses> &step) const {
-    auto hazard = rt::findHazard(prologue, step, inputs_, outputs_, kept_);
+                      const std::vector<CommandAccesses> &step,
+                      const std::vector<CommandAccesses> &checkpoint) const {
+    auto hazard = rt::findHazard(prologue, step, checkpoint, inputs_, outputs_);
     if (!hazard)
       return {};
-    const Commands &list = hazard->inPrologue ? *program_.prologue() : *program_.step();
+    const Commands &commands = commandsOf(hazard->list);
     std::string bytes = fmt::format("bytes [{}, {}) of {}", hazard->bytes.offset,
                                     hazard->bytes.offset + hazard->bytes.bytes,
                                     tierNames[hazard->bytes.tier]);
-    if (hazard->command == list.size())
+    if (hazard->command == commands.size())
       return bugError("an output or kept state, {}, is not ready at the end of the step", bytes);
-    std::string command = describe(list, hazard->command, hazard->inPrologue);
+    std::string command = describe(commands, hazard->command, hazard->list);
     switch (hazard->kind) {
     case rt::Hazard::Kind::unordered:
       return bugError("{} touches {} in no order to {}", command, bytes,
-                      describe(list, hazard->other, hazard->inPrologue));
+                      describe(commands, hazard->other, hazard->list));
     case rt::Hazard::Kind::stale:
       return bugError("{} reads what an earlier step left in {}", command, bytes);
     case rt::Hazard::Kind::unwritten:
@@ -300,7 +300,7 @@ private:
   std::span<const uint64_t> pieceBytes_;
   uint64_t rank_ = 0;
   bool ranksDiffer_ = false;
-  std::vector<AccessedBytes> inputs_, outputs_, kept_;
+  std::vector<AccessedBytes> inputs_, outputs_;
   Simulation simulation_;
 };
 

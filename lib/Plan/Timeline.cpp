@@ -34,7 +34,7 @@ bool Timeline::run(Spare spare) {
     else if (!runCall(moment))
       return false;
   }
-  placement_.seconds = std::max({computeFree_, lookupsEnd_, writeFree_});
+  placement_.seconds = std::max({computeFree_, lookupsEnd_, copyDownFree_, writeFree_});
   return true;
 }
 
@@ -55,14 +55,36 @@ double Timeline::read(double ready, double seconds) {
   return readFree_ + readChannel().latencySeconds;
 }
 
-double Timeline::write(const StepMoment &moment, double ready) {
-  double end = ready;
+double Timeline::write(double ready, uint64_t bytes) {
+  writeFree_ = std::max(writeFree_, ready) + channelSeconds(writeChannel(), static_cast<double>(bytes));
+  return writeFree_ + writeChannel().latencySeconds;
+}
+
+std::optional<double> Timeline::bringHome(const StepMoment &moment, double ready) {
+  double freed = ready;
   for (const Tile &tile : staged_)
     if (std::ranges::find(moment.rewritten, tile.state) != moment.rewritten.end()) {
-      writeFree_ = std::max(writeFree_, ready) + channelSeconds(writeChannel(), static_cast<double>(tile.bytes));
-      end = writeFree_ + writeChannel().latencySeconds;
+      auto left = bringHome(tile, ready);
+      if (!left)
+        return std::nullopt;
+      freed = std::max(freed, *left);
     }
-  return end;
+  return freed;
+}
+
+std::optional<double> Timeline::bringHome(const Tile &tile, double ready) {
+  if (!hasHostTier_)
+    return write(ready, tile.bytes);
+  if (home(tile) == Home::host)
+    return send(copyDownChannel(), copyDownFree_, ready, tile.bytes);
+  auto slot = outgoing_.place(tile.bytes, static_cast<int64_t>(outgoingEnds_.size()));
+  if (!slot)
+    return std::nullopt;
+  double free = slot->after < 0 ? 0 : outgoingEnds_[slot->after];
+  double left = send(copyDownChannel(), copyDownFree_, std::max(ready, free), tile.bytes);
+  double written = write(left, tile.bytes);
+  outgoingEnds_.push_back(outgoingEnds_.empty() ? written : std::max(outgoingEnds_.back(), written));
+  return left;
 }
 
 void Timeline::end(double ended, double freed) {
@@ -132,7 +154,10 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction)
   }
   computeFree_ = ready + launchSeconds(machine_, moment.cost, fraction, step_.threads);
   lookupsEnd_ = 0;
-  end(computeFree_, write(moment, computeFree_));
+  auto freed = bringHome(moment, computeFree_);
+  if (!freed)
+    return false;
+  end(computeFree_, *freed);
   return true;
 }
 
@@ -149,7 +174,7 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
     readIsLate = there > partReady;
   }
   double copyFree = copyFree_, gatherFree = gatherFree_;
-  if (hasHostTier_)
+  if (hasHostTier_ && !tile.isBlank)
     there = send(copyChannel(), copyFree, there, tile.partBytes);
   if (tile.isPartitioned)
     there = send(gatherChannel(), gatherFree, there, tile.gatheredBytes);
@@ -174,7 +199,7 @@ std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
   piece.notBefore = lastLookup_;
   for (const Tile &tile : staged) {
     piece.bytes += tile.gatheredBytes;
-    if (hasHostTier_ && home(tile) == Home::nvme)
+    if (hasHostTier_ && home(tile) == Home::nvme && !tile.isBlank)
       piece.hostBytes += tile.partBytes;
   }
   auto issue = prefetcher_.next(piece);
@@ -187,7 +212,7 @@ std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
     if (home(tile) == Home::nvme && !tile.isBlank)
       arrived = read(hasHostTier_ ? hostFree : free,
                      channelSeconds(readChannel(), static_cast<double>(tile.partBytes)));
-    if (hasHostTier_)
+    if (hasHostTier_ && !tile.isBlank)
       arrived = send(copyChannel(), copyFree_, std::max(free, arrived), tile.partBytes);
     if (tile.isPartitioned)
       arrived = send(gatherChannel(), gatherFree_, arrived, tile.gatheredBytes);

@@ -16,7 +16,7 @@ public:
 
   Timeline(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier)
       : step_(step), machine_(machine), placement_(placement), hasHostTier_(hasHostTier),
-        prefetcher_(placement.stagingBytes, placement.hostStagingBytes) {}
+        prefetcher_(placement.stagingBytes, placement.hostStagingBytes), outgoing_(placement.hostOutgoingBytes) {}
 
   /// Runs the step. Where a call would wait for a tile that streams, and `spare` has room for
   /// it, makes it resident in `placement` instead: so both the calls and the transfers keep
@@ -49,14 +49,19 @@ private:
   static double send(const Channel &channel, double &free, double ready, uint64_t bytes);
   /// Sends a transfer that may start at `ready` down the read channel; its end.
   double read(double ready, double seconds);
-  /// Sends what a call that ended at `ready` has rewritten of what streams home; the end of the last.
-  double write(const StepMoment &moment, double ready);
+  /// Sends what a call that ended at `ready` has rewritten of what streams home; when the last of it has left
+  /// the staging where kernels compute. None where the staging is too small.
+  std::optional<double> bringHome(const StepMoment &moment, double ready);
+  std::optional<double> bringHome(const Tile &tile, double ready);
+  /// Sends a transfer that may start at `ready` down the write channel; its end.
+  double write(double ready, uint64_t bytes);
   bool isWhollyResident(uint32_t state) const;
   Home &home(const Tile &tile) { return placement_.homes[tile.state][tile.index]; }
   double freedAt(int64_t moment) const { return moment < 0 ? 0 : freed_[moment]; }
   const Channel &readChannel() const { return machine_.channels[1]; }
   const Channel &writeChannel() const { return machine_.channels[2]; }
   const Channel &copyChannel() const { return machine_.channels[3]; }
+  const Channel &copyDownChannel() const { return machine_.channels[4]; }
   const Channel &gatherChannel() const { return machine_.channels[5]; }
 
   const Step &step_;
@@ -65,6 +70,9 @@ private:
   bool hasHostTier_;
   Spare spare_;
   Prefetcher prefetcher_;
+  StagingRing outgoing_;
+  /// When each piece that went through `outgoing_`, and all before it, have been written.
+  std::vector<double> outgoingEnds_;
 
   /// When each look-up and each part of a call has ended, and when the staging that it took is free:
   /// what it, and those before it, have rewritten has gone home.
@@ -75,7 +83,7 @@ private:
   /// When the look-ups that no call has waited for yet have ended.
   double lookupsEnd_ = 0;
   int64_t lastLookup_ = -1;
-  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, writeFree_ = 0;
+  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, copyDownFree_ = 0, writeFree_ = 0;
   std::vector<Tile> staged_;
 };
 

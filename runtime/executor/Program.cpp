@@ -94,7 +94,7 @@ public:
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.prologue(), "prologue", program_.prologue));
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.step(), "step", program_.step));
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.checkpoint(), "checkpoint", program_.checkpoint));
-    SPILLWAY_RETURN_IF_ERROR(requireWritesIn(program_.checkpoint));
+    SPILLWAY_RETURN_IF_ERROR(requireTransfersIn(program_.checkpoint));
     SPILLWAY_RETURN_IF_ERROR(checkRewrites(root_, store_));
     return std::move(program_);
   }
@@ -324,10 +324,11 @@ private:
     return {};
   }
 
-  Status requireWritesIn(const std::vector<Command> &checkpoint) const {
+  Status requireTransfersIn(const std::vector<Command> &checkpoint) const {
     for (size_t index = 0; index < checkpoint.size(); ++index)
-      if (!std::holds_alternative<WriteOperation>(checkpoint[index].operation))
-        return machineError("command {} of the checkpoint ({}) is no write", index,
+      if (!std::holds_alternative<WriteOperation>(checkpoint[index].operation) &&
+          !std::holds_alternative<CopyOperation>(checkpoint[index].operation))
+        return machineError("command {} of the checkpoint ({}) is neither a write nor a copy", index,
                             checkpoint[index].label);
     return {};
   }

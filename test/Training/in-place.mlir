@@ -4,9 +4,11 @@
 // RUN: spillway-opt %s -pass-pipeline='builtin.module(nn-assign-layouts,nn-form-kernels,zero-plan{memory=24576},zero-tile,zero-schedule)' | FileCheck %s --check-prefix=SCHEDULED
 // RUN: spillway-opt %s -pass-pipeline='builtin.module(nn-assign-layouts,nn-form-kernels,zero-plan{memory=24576},zero-tile,zero-schedule,convert-zero-to-rt)' | FileCheck %s --check-prefix=STREAMED
 // RUN: spillway-opt %s -pass-pipeline='builtin.module(nn-assign-layouts,nn-form-kernels,zero-plan{memory=1000000},zero-tile,zero-schedule,convert-zero-to-rt)' | FileCheck %s --check-prefix=RESIDENT
-// RUN: not spillway-opt %s -pass-pipeline='builtin.module(nn-assign-layouts,nn-form-kernels,zero-plan{device=100000 host=100000})' 2>&1 | FileCheck %s --check-prefix=TIERS
+// RUN: spillway-opt %s -pass-pipeline='builtin.module(nn-assign-layouts,nn-form-kernels,zero-plan{device=24576 host=24576},zero-tile,zero-schedule,convert-zero-to-rt)' | FileCheck %s --check-prefix=TIERS
+// RUN: spillway-opt %s -pass-pipeline='builtin.module(nn-assign-layouts,nn-form-kernels,zero-plan{device=1000000 host=1000000},zero-tile,zero-schedule,convert-zero-to-rt)' | FileCheck %s --check-prefix=DEVICE
+// RUN: not spillway-opt %s -pass-pipeline='builtin.module(nn-assign-layouts,nn-form-kernels,zero-partition{ranks=2},zero-plan{memory=1000000})' 2>&1 | FileCheck %s --check-prefix=RANKS
 
-// TIERS: error: a step that trains is planned for one rank and two tiers
+// RANKS: error: a step that trains is planned for one rank alone
 
 // What is updated with a weight lies as the weight does.
 // CHECK: zero.state @w "w" : {{.*}} layout(<1>)
@@ -36,6 +38,25 @@ zero.state @s "s" : tensor<8x8xf32> role(<parameter>) rewritten source(#zero.spl
 // STREAMED: %[[DONE:.*]] = rt.launch @{{.*}} into(%[[B]], %[[BM:.*]]) units [1, 2] origins [0, 0, 1, 1, 1, 1]
 // STREAMED-NEXT: rt.write %[[B]] into @w[4096] after(%[[DONE]]) label "w"
 // STREAMED-NEXT: rt.write %[[BM]] into @m[4096] after(%[[DONE]]) label "m"
+
+// New values go down into the host's memory, and from there to the drive; the device's staging is free when they
+// are there.
+// TIERS: rt.launch @{{.*}} units [0, 1] scratch
+// TIERS: %[[NEW:.*]] = rt.launch @{{.*}} into(%[[DW:.*]], %[[DM:.*]]) units [0, 1] scratch
+// TIERS-NEXT: %[[WDOWN:.*]] = rt.copy %[[DW]] into %[[HW:.*]] on copy_down after(%[[NEW]]) label "w"
+// TIERS-NEXT: %[[MDOWN:.*]] = rt.copy %[[DM]] into %[[HM:.*]] on copy_down after(%[[NEW]]) label "m"
+// TIERS-NEXT: rt.write %[[HM]] into @m[0] after(%[[MDOWN]]) label "m"
+// TIERS-NEXT: rt.copy %{{.*}} on copy_up after(%[[NEW]], %[[WDOWN]], %[[MDOWN]], %{{.*}}) label "m"
+// What the host keeps is written from there.
+// TIERS: rt.checkpoint
+// TIERS-NEXT: rt.write %{{.*}} into @w[0] label "w"
+
+// From the device's memory a checkpoint writes through halves of the host's staging.
+// DEVICE: rt.step
+// DEVICE-NOT: on copy_down
+// DEVICE: rt.checkpoint
+// DEVICE: %[[DOWN:.*]] = rt.copy %{{.*}} into %[[HOST:.*]] on copy_down label "w"
+// DEVICE-NEXT: rt.write %[[HOST]] into @w[0] after(%[[DOWN]]) label "w"
 
 // RESIDENT: rt.step
 // RESIDENT-NOT: rt.write

@@ -184,8 +184,6 @@ static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
     return userError("--train and --link-weights exclude each other: weights that train are the bundle's own");
   if (flags.ranks > 1)
     return userError("--train is for one rank");
-  if (!flags.tiers.empty())
-    return userError("--train and --tiers exclude each other");
   options.gradientsOf = flags.loss;
   options.optimizer.emplace();
   if (!flags.optimizer.empty())

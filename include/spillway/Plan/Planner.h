@@ -43,6 +43,8 @@ struct Placement {
   std::vector<std::vector<bool>> awaited;
   /// Of the memory that kernels compute on, and of the host below it.
   uint64_t stagingBytes = 0, hostStagingBytes = 0;
+  /// Of the host, for new values on their way down from the device.
+  uint64_t hostOutgoingBytes = 0;
   uint64_t residentBytes = 0, hostResidentBytes = 0;
   /// Of one step, predicted.
   double seconds = 0;

@@ -86,6 +86,37 @@ Operation *consumerOf(Value handle) {
   return nullptr;
 }
 
+/// The host's memory that new values pass through on their way from the device to NVMe.
+class Outgoing {
+public:
+  Outgoing(uint64_t base, uint64_t bytes) : base_(base), ring_(bytes) {}
+
+  struct Spot {
+    uint64_t offset;
+    /// Writes of what lay there that no earlier spot has waited for.
+    SmallVector<Value, 1> after;
+  };
+
+  std::optional<Spot> take(uint64_t bytes) {
+    auto slot = ring_.place(bytes, static_cast<int64_t>(writes_.size()));
+    if (!slot)
+      return std::nullopt;
+    Spot spot{base_ + slot->offset, {}};
+    for (; overtaken_ <= slot->after; ++overtaken_)
+      spot.after.push_back(writes_[overtaken_]);
+    return spot;
+  }
+
+  /// What empties the spot that was taken last.
+  void noteWrite(Value end) { writes_.push_back(end); }
+
+private:
+  uint64_t base_;
+  plan::StagingRing ring_;
+  std::vector<Value> writes_;
+  int64_t overtaken_ = 0;
+};
+
 class ProgramBuilder {
 public:
   ProgramBuilder(func::FuncOp function, ArrayAttr arenas, int64_t threads, int64_t ranks,
@@ -108,7 +139,8 @@ public:
     for (Operation &op : function_.getBody().front())
       if (failed(convert(op)))
         return failure();
-    emitCheckpoint();
+    if (failed(emitCheckpoint()))
+      return failure();
     function_.erase();
     return success();
   }
@@ -119,9 +151,10 @@ private:
         : arena(arena), residents(module, arena.getTier(), computeTier) {}
     zero::ArenaAttr arena;
     plan::Residents residents;
-    uint64_t activationBase = 0;
+    uint64_t activationBase = 0, stagingBase = 0;
     uint64_t bytes = 0;
     std::optional<Staging> staging;
+    std::optional<Outgoing> outgoing;
   };
 
   TierState &tier(zero::Tier which) {
@@ -141,11 +174,13 @@ private:
     for (auto &t : tiers_) {
       bool computes = t == tiers_.front();
       t->activationBase = t->residents.bytes();
-      uint64_t staging = llvm::alignTo(
+      t->stagingBase = llvm::alignTo(
           t->activationBase + (computes ? activations_.layout().bytes : 0), block);
       auto stagingBytes = static_cast<uint64_t>(t->arena.getStaging());
-      t->staging.emplace(staging, stagingBytes);
-      t->bytes = staging + stagingBytes;
+      auto outgoingBytes = static_cast<uint64_t>(t->arena.getOutgoing());
+      t->staging.emplace(t->stagingBase, stagingBytes);
+      t->outgoing.emplace(t->stagingBase + stagingBytes, outgoingBytes);
+      t->bytes = t->stagingBase + stagingBytes + outgoingBytes;
       if (t->bytes > static_cast<uint64_t>(t->arena.getBytes()))
         return module_.emitError("the step takes ")
                << t->bytes << " bytes of " << zero::stringifyTier(t->arena.getTier())
@@ -271,9 +306,17 @@ private:
                buffer(name, tier, run.offset + gathered, run.bytes - gathered), /*rankStride=*/0);
   }
 
-  /// Brings a run into device memory by pieces that alternate between the halves
-  /// of the host's staging.
-  LogicalResult loadThroughHost(plan::ResidentRun run) {
+  /// A piece of a run on its way between device memory and NVMe.
+  struct Passing {
+    /// From the state's first byte.
+    uint64_t offset;
+    Value onHost, onDevice;
+    /// The transfer that empties the host's bytes of what they held before; null for the first ones.
+    Value &emptied;
+  };
+
+  /// Cuts a run into pieces that alternate between the halves of the host's staging.
+  LogicalResult passThroughHost(plan::ResidentRun run, llvm::function_ref<void(Passing)> transfer) {
     TierState &host = tier(zero::Tier::host);
     zero::StateOp state = run.state;
     uint64_t chunk = std::min(plan::stateExtent(state), static_cast<uint64_t>(state.getChunkUnits() *
@@ -282,23 +325,42 @@ private:
     if (half == 0)
       return state.emitError("a piece of ")
              << chunk << " bytes does not fit half of the host's staging, which it passes through";
-    uint64_t stagingBase = host.bytes - host.arena.getStaging();
     for (uint64_t done = 0; done < run.bytes; done += half) {
       uint64_t bytes = std::min(half, run.bytes - done);
-      Value staged = buffer(state.getName(), zero::Tier::host,
-                            stagingBase + (loads_ % 2) * half, bytes);
-      Value target = buffer(state.getName(), zero::Tier::device, run.offset + done, bytes);
-      SmallVector<Value> after;
-      if (loads_ >= 2)
-        after.push_back(loadEnds_[loads_ % 2]);
-      Value read =
-          emitRead(state.getLoc(), state, run.stateOffset + done, staged, /*rankStride=*/0, after);
-      loadEnds_[loads_ % 2] =
-          rt::CopyOp::create(builder_, state.getLoc(), eventType_, staged, target, rt::Stream::copy_up, read,
-                             state.getNameAttr());
-      ++loads_;
+      transfer({run.stateOffset + done,
+                buffer(state.getName(), zero::Tier::host, host.stagingBase + passed_ * half, bytes),
+                buffer(state.getName(), zero::Tier::device, run.offset + done, bytes), halfEmptied_[passed_]});
+      passed_ = 1 - passed_;
     }
     return success();
+  }
+
+  LogicalResult loadThroughHost(plan::ResidentRun run) {
+    zero::StateOp state = run.state;
+    return passThroughHost(run, [&](Passing piece) {
+      Value read = emitRead(state.getLoc(), state, piece.offset, piece.onHost, /*rankStride=*/0,
+                            piece.emptied ? ValueRange(piece.emptied) : ValueRange());
+      piece.emptied = emitCopy(state, piece.onHost, piece.onDevice, rt::Stream::copy_up, read);
+    });
+  }
+
+  LogicalResult storeThroughHost(plan::ResidentRun run) {
+    zero::StateOp state = run.state;
+    return passThroughHost(run, [&](Passing piece) {
+      Value copied = emitCopy(state, piece.onDevice, piece.onHost, rt::Stream::copy_down,
+                              piece.emptied ? ValueRange(piece.emptied) : ValueRange());
+      piece.emptied = emitWrite(state, piece.offset, piece.onHost, copied);
+    });
+  }
+
+  Value emitCopy(zero::StateOp state, Value source, Value target, rt::Stream stream, ValueRange after) {
+    return rt::CopyOp::create(builder_, state.getLoc(), eventType_, source, target, stream, after,
+                              state.getNameAttr());
+  }
+
+  Value emitWrite(zero::StateOp state, uint64_t offset, Value source, ValueRange after) {
+    return rt::WriteOp::create(builder_, state.getLoc(), eventType_, state.getSymName(), offset, source,
+                               /*rank_stride=*/0, after, state.getNameAttr());
   }
 
   //===--------------------------------------------------------------------===//
@@ -315,9 +377,10 @@ private:
   zero::StateOp stateOf(zero::FetchOp fetch) {
     return symbols_.lookupNearestSymbolFrom<zero::StateOp>(module_, fetch.getStateAttr());
   }
+  zero::Tier homeOf(zero::FetchOp fetch) { return stateOf(fetch).getTileHome(fetch.getTile().value_or(0)); }
   bool isStaged(Operation &op) {
     auto fetch = dyn_cast<zero::FetchOp>(op);
-    return !fetch || stateOf(fetch).getTileHome(fetch.getTile().value_or(0)) == zero::Tier::nvme;
+    return !fetch || homeOf(fetch) != fetch.getTo();
   }
   /// Byte offset in the state of what rank 0 fetches, and the bytes that each does.
   std::pair<uint64_t, uint64_t> extentOf(zero::FetchOp fetch) {
@@ -360,11 +423,7 @@ private:
       if (state.getPartition() && fetch.getPart() == isWhole)
         return fetch.emitOpError(isWhole ? "takes a part of what is whole there"
                                          : "takes the whole of what is there by parts");
-      int64_t tile = fetch.getTile().value_or(0);
-      Value &made = residentBuffers_[{state, fetch.getTile() ? tile : -1}];
-      if (!made)
-        made = buffer(state.getName(), fetch.getTo(), target.residents.offsetOf(state, tile), bytes);
-      handlePlaces_[fetch] = {made, {}};
+      handlePlaces_[fetch] = {placeAtHome(fetch), {}};
       return success();
     }
     FailureOr<Value> place = takeStaging(target, fetch, state.getName(), bytes);
@@ -374,11 +433,23 @@ private:
       handlePlaces_[fetch] = {*place, stagingFree_};
       return success();
     }
-    unwaitedWrites_.clear();
+    if (&target == &compute())
+      unwaitedStores_.clear();
     Value read = emitRead(fetch.getLoc(), state, stateOffset, *place, fetch.getPart() ? bytes : 0,
                           stagingFree_);
     handlePlaces_[fetch] = {*place, {read}};
     return success();
+  }
+
+  /// Where what a fetch names lies between steps, in memory.
+  Value placeAtHome(zero::FetchOp fetch) {
+    zero::StateOp state = stateOf(fetch);
+    std::optional<uint64_t> tile = fetch.getTile();
+    Value &made = residentBuffers_[{state, tile ? static_cast<int64_t>(*tile) : -1}];
+    if (!made)
+      made = buffer(state.getName(), homeOf(fetch), tier(homeOf(fetch)).residents.offsetOf(state, tile.value_or(0)),
+                    extentOf(fetch).second);
+    return made;
   }
 
   /// A buffer of `bytes` for a handle; leaves in stagingFree_ what must have ended before it
@@ -401,9 +472,11 @@ private:
         return handle->emitOpError("comes before what lies in its place has been released");
       stagingFree_.push_back(end->second);
     }
-    for (Operation *call : spot->overtaken)
-      llvm::append_range(unwaitedWrites_, writeEnds_.lookup(call));
-    llvm::append_range(stagingFree_, unwaitedWrites_);
+    if (&target == &compute()) {
+      for (Operation *call : spot->overtaken)
+        llvm::append_range(unwaitedStores_, storeEnds_.lookup(call));
+      llvm::append_range(stagingFree_, unwaitedStores_);
+    }
     return buffer(label, target.arena.getTier(), spot->offset, bytes,
                   isGatheredIn(handle->getResult(0)) ? bytes : 0);
   }
@@ -417,9 +490,8 @@ private:
     if (failed(place))
       return failure();
     llvm::append_range(stagingFree_, source.ready);
-    unwaitedWrites_.clear();
-    Value end = rt::CopyOp::create(builder_, move.getLoc(), eventType_, source.buffer, *place,
-                                   rt::Stream::copy_up, stagingFree_, state.getNameAttr());
+    unwaitedStores_.clear();
+    Value end = emitCopy(state, source.buffer, *place, rt::Stream::copy_up, stagingFree_);
     handlePlaces_[move] = {*place, {end}};
     moveEnds_[consumerOf(move.getHandle())] = end;
     return success();
@@ -520,32 +592,54 @@ private:
     zero::FetchOp fetch = zero::fetchOf(store.getHandle());
     zero::StateOp state = stateOf(fetch);
     rewritten_.insert(state);
-    if (!isStaged(*fetch))
+    zero::Tier home = homeOf(fetch), computed = compute().arena.getTier();
+    if (home == computed)
       return success();
-    if (fetch.getTo() != compute().arena.getTier() || fetch.getPart())
-      return store.emitOpError("is of a tile that comes through another tier, or by parts");
+    if (fetch.getPart())
+      return store.emitOpError("is of a tile that comes by parts");
     auto *call = store.getValue().getDefiningOp();
-    Value buffer = handlePlaces_[fetch].buffer;
-    writeEnds_[call].push_back(rt::WriteOp::create(builder_, store.getLoc(), eventType_, state.getSymName(),
-                                                   extentOf(fetch).first, buffer, /*rank_stride=*/0, callEnds_[call],
-                                                   state.getNameAttr()));
+    Value source = handlePlaces_[store.getHandle().getDefiningOp()].buffer;
+    auto [offset, bytes] = extentOf(fetch);
+    if (computed == zero::Tier::host) {
+      storeEnds_[call].push_back(emitWrite(state, offset, source, callEnds_[call]));
+      return success();
+    }
+    SmallVector<Value> after{callEnds_[call]};
+    if (home == zero::Tier::host) {
+      storeEnds_[call].push_back(emitCopy(state, source, placeAtHome(fetch), rt::Stream::copy_down, after));
+      return success();
+    }
+    Outgoing &outgoing = *tier(zero::Tier::host).outgoing;
+    std::optional<Outgoing::Spot> spot = outgoing.take(bytes);
+    if (!spot)
+      return store.emitOpError("takes more bytes than the host has for what goes down");
+    llvm::append_range(after, spot->after);
+    Value onHost = buffer(state.getName(), zero::Tier::host, spot->offset, bytes);
+    storeEnds_[call].push_back(emitCopy(state, source, onHost, rt::Stream::copy_down, after));
+    outgoing.noteWrite(emitWrite(state, offset, onHost, storeEnds_[call].back()));
     return success();
   }
 
-  void emitCheckpoint() {
-    if (llvm::none_of(compute().residents.runs(), [&](const plan::ResidentRun &run) { return rewritten_.contains(run.state); }))
-      return;
+  LogicalResult emitCheckpoint() {
+    SmallVector<plan::ResidentRun> runs;
+    for (auto &t : tiers_)
+      llvm::copy_if(t->residents.runs(), std::back_inserter(runs),
+                    [&](const plan::ResidentRun &run) { return rewritten_.contains(run.state) && run.bytes != 0; });
+    if (runs.empty())
+      return success();
     builder_.setInsertionPointToEnd(&program_.getBody().front());
     auto checkpoint = rt::CheckpointOp::create(builder_, program_.getLoc());
     builder_.setInsertionPointToEnd(&checkpoint.getBody().emplaceBlock());
-    for (const plan::ResidentRun &run : compute().residents.runs()) {
+    halfEmptied_ = {};
+    for (plan::ResidentRun run : runs) {
       zero::StateOp state = run.state;
-      if (!rewritten_.contains(state) || run.bytes == 0)
-        continue;
-      Value source = buffer(state.getName(), compute().arena.getTier(), run.offset, run.bytes);
-      rt::WriteOp::create(builder_, state.getLoc(), eventType_, state.getSymName(), run.stateOffset, source,
-                          /*rank_stride=*/0, ValueRange(), state.getNameAttr());
+      zero::Tier home = state.getTileHome(run.firstTile);
+      if (home != zero::Tier::device)
+        emitWrite(state, run.stateOffset, buffer(state.getName(), home, run.offset, run.bytes), {});
+      else if (failed(storeThroughHost(run)))
+        return failure();
     }
+    return success();
   }
 
   /// The first unit of the state that a kernel's operand holds, and how many; zeros where it is whole.
@@ -580,17 +674,19 @@ private:
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, Value> viewBuffers_;
   DenseMap<std::pair<Operation *, int64_t>, Value> residentBuffers_;
   DenseMap<Operation *, Value> wholeStates_;
-  uint64_t loads_ = 0;
-  Value loadEnds_[2];
+  /// The half of the host's staging that the next piece passes through, and what empties each in the list at hand.
+  unsigned passed_ = 0;
+  std::array<Value, 2> halfEmptied_;
 
   DenseMap<Operation *, Place> handlePlaces_;
   DenseMap<Operation *, Value> callEnds_, moveEnds_;
-  /// Of the new values that each call has computed.
-  DenseMap<Operation *, SmallVector<Value, 1>> writeEnds_;
+  /// When the new values that each call has computed have left the staging where kernels compute.
+  DenseMap<Operation *, SmallVector<Value, 1>> storeEnds_;
   DenseSet<Operation *> rewritten_;
   SmallVector<Value> stagingFree_;
-  /// Writes out of staging that is taken again. The first transfer into it waits for them; later ones start after it.
-  SmallVector<Value> unwaitedWrites_;
+  /// What brings new values out of staging that is taken again. The first transfer into it waits for them; later ones
+  /// start after it.
+  SmallVector<Value> unwaitedStores_;
   /// The last command on the compute stream, and look-ups that no later command on
   /// it waits for yet.
   Value lastCompute_;

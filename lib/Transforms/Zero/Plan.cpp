@@ -39,8 +39,8 @@ private:
     if (failed(verifyUpdates(cast<FunctionOpInterface>((*functions.begin()).getOperation()))))
       return signalPassFailure();
     if (auto updates = (*functions.begin()).getOps<UpdateOp>(); !updates.empty())
-      if (device || llvm::any_of(module.getOps<StateOp>(), [](StateOp state) { return state.getPartition().has_value(); })) {
-        (*updates.begin()).emitError("a step that trains is planned for one rank and two tiers, host and NVMe, alone");
+      if (llvm::any_of(module.getOps<StateOp>(), [](StateOp state) { return state.getPartition().has_value(); })) {
+        (*updates.begin()).emitError("a step that trains is planned for one rank alone");
         return signalPassFailure();
       }
     plan::Tileability tileability(module);
@@ -100,9 +100,10 @@ private:
           << formatSize(static_cast<uint64_t>(state.getStoredBytes())) << "): " << reasons_.back();
     }
     SmallVector<Attribute> arenas = {
-        ArenaAttr::get(&getContext(), compute, device ? device : memory, placement.stagingBytes)};
+        ArenaAttr::get(&getContext(), compute, device ? device : memory, placement.stagingBytes, /*outgoing=*/0)};
     if (hasHostTier)
-      arenas.push_back(ArenaAttr::get(&getContext(), Tier::host, host, placement.hostStagingBytes));
+      arenas.push_back(ArenaAttr::get(&getContext(), Tier::host, host, placement.hostStagingBytes,
+                                      placement.hostOutgoingBytes));
     module->setAttr(arenasAttrName, ArrayAttr::get(&getContext(), arenas));
   }
 
@@ -145,7 +146,7 @@ private:
     decided.set("floor_at", builder.getStringAttr(at));
     decided.set("seconds", builder.getF64FloatAttr(placement.seconds));
     decided.set("staging", builder.getI64IntegerAttr(placement.stagingBytes));
-    decided.set("host_staging", builder.getI64IntegerAttr(placement.hostStagingBytes));
+    decided.set("host_staging", builder.getI64IntegerAttr(placement.hostStagingBytes + placement.hostOutgoingBytes));
     decided.set("reasons", builder.getStrArrayAttr(
                                SmallVector<StringRef>(reasons_.begin(), reasons_.end())));
     getOperation()->setAttr(planAttrName, decided.getDictionary(&getContext()));

@@ -103,6 +103,8 @@ private:
         continue;
       plan::Budget budget;
       budget.compute = memory;
+      if (host)
+        budget.host = host;
       Result<plan::Placement> placement = plan::place(*step, machine_, budget);
       if (!placement || (best && placement->seconds >= seconds))
         continue;

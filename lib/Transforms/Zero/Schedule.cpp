@@ -132,7 +132,7 @@ private:
         isStaged = true;
         uint64_t whole = plan::tileExtent(need.state, need.tileNumber()).second;
         piece.bytes += need.isPart ? plan::gatheredExtent(need.state, need.partNumber()) : whole;
-        if (computeTier_ == Tier::device && need.home == Tier::nvme)
+        if (computeTier_ == Tier::device && need.home == Tier::nvme && !need.isBlank())
           piece.hostBytes += need.isPart ? plan::partExtent(need.state, need.partNumber()) : whole;
       }
       if (!isStaged)
@@ -155,7 +155,7 @@ private:
              pieces_[nextFetch_].issue.movedBefore < static_cast<int64_t>(nextMove_);
            ++nextFetch_, progress = true)
         for (Need &need : moments_[pieces_[nextFetch_].moment].needs)
-          if (need.home != computeTier_)
+          if (need.home != computeTier_ && !(need.isBlank() && computeTier_ == Tier::device))
             fetch(need, Tier::host, builder);
       for (; nextMove_ < nextFetch_ && pieces_[nextMove_].issue.moveAfter <= moment;
            ++nextMove_, progress = true)
@@ -173,8 +173,10 @@ private:
                                   need.state.getSymName(), need.tile, need.isPart, need.isBlank(), tier);
   }
 
-  /// Brings a fetched need to where kernels compute, whole.
+  /// Brings a fetched need to where kernels compute, whole. What is blank has not been fetched below.
   void move(Need &need, OpBuilder &builder) {
+    if (!need.handle)
+      fetch(need, computeTier_, builder);
     need.ready = need.handle;
     Location loc = need.handle.getLoc();
     auto replace = [&](auto create, RankedTensorType held) {

@@ -26,6 +26,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 using namespace mlir;
 using namespace spillway;
@@ -220,36 +221,50 @@ uint64_t fetchedBytes(const Program &program) {
 
 class CompiledTraining : public Training {
 protected:
-  LogicalResult compile(const std::filesystem::path &bundle, const OperationOptions &operations, uint64_t memory,
-                        ActivationPolicy activations = ActivationPolicy::automatic) {
+  LogicalResult compile(const std::filesystem::path &bundle, const OperationOptions &operations, PlanOptions plan) {
     CompileOptions options;
     options.model = GetParam();
     options.output = bundle;
     options.operations = operations;
-    options.plan.activations = activations;
-    options.plan.memory = memory;
+    options.plan = plan;
     options.plan.threads = 2;
     options.target.level = *hostCpuLevel();
     return compileModel(options, context);
   }
 
-  LogicalResult compileInLeast(const std::filesystem::path &bundle, const OperationOptions &operations,
-                               ActivationPolicy activations = ActivationPolicy::automatic) {
-    return compile(bundle, operations, smallestMemory(bundle, operations, activations), activations);
+  static PlanOptions inMemory(uint64_t bytes, ActivationPolicy activations = ActivationPolicy::automatic) {
+    PlanOptions plan;
+    plan.memory = bytes;
+    plan.activations = activations;
+    return plan;
   }
 
-  uint64_t smallestMemory(const std::filesystem::path &bundle, const OperationOptions &operations,
-                          ActivationPolicy activations) {
-    uint64_t smallest = 0;
+  static PlanOptions inTiers(uint64_t device, uint64_t host) {
+    PlanOptions plan;
+    plan.tiers = {device, host};
+    return plan;
+  }
+
+  LogicalResult compileInLeast(const std::filesystem::path &bundle, const OperationOptions &operations,
+                               ActivationPolicy activations = ActivationPolicy::automatic) {
+    std::vector<uint64_t> least = leastOf(bundle, operations, inMemory(4096, activations));
+    return compile(bundle, operations, inMemory(least.at(0), activations));
+  }
+
+  /// The smallest budget that works, or the smallest device and host, as what refuses `plan` says.
+  std::vector<uint64_t> leastOf(const std::filesystem::path &bundle, const OperationOptions &operations,
+                                PlanOptions plan) {
+    std::vector<uint64_t> least;
     ScopedDiagnosticHandler reader(&context, [&](Diagnostic &diagnostic) {
+      std::smatch found;
       std::string text = diagnostic.str();
-      constexpr std::string_view before = "the smallest that works is ";
-      if (size_t place = text.find(before); place != std::string::npos)
-        smallest = std::stoull(text.substr(place + before.size()));
+      if (std::regex_search(text, found, std::regex("the smallest that works? (?:is |are device=)(\\d+)(?: and host=(\\d+))?")))
+        for (size_t i = 1; i < found.size() && found[i].matched; ++i)
+          least.push_back(std::stoull(found[i]));
       return success();
     });
-    EXPECT_TRUE(failed(compile(bundle, operations, 4096, activations)));
-    return smallest;
+    EXPECT_TRUE(failed(compile(bundle, operations, plan)));
+    return least;
   }
 
   void run(const std::filesystem::path &bundle, unsigned threads, CompiledRun &run) {
@@ -287,11 +302,13 @@ protected:
     }
   }
 
-  /// Runs in all the memory there is, and in the least that works, from and to the drive. Gives the first run.
-  void runBoth(const std::string &precision, CompiledRun &whole) {
+  /// Runs in all the memory there is; in the least that works, from and to the drive; and in three tiers, with the
+  /// least of a device, and a host that holds some of the states. Gives the first run.
+  void runEverywhere(const std::string &precision, CompiledRun &whole) {
     test::TemporaryFolder place;
-    std::filesystem::path resident = place.path() / "resident.spill", streamed = place.path() / "streamed.spill";
-    ASSERT_TRUE(succeeded(compile(resident, operations(precision), uint64_t(1) << 40)));
+    std::filesystem::path resident = place.path() / "resident.spill", streamed = place.path() / "streamed.spill",
+                          tiered = place.path() / "tiered.spill";
+    ASSERT_TRUE(succeeded(compile(resident, operations(precision), inMemory(uint64_t(1) << 40))));
     run(resident, 2, whole);
     EXPECT_EQ(whole.plannedWrites, 0u);
     CompiledRun least;
@@ -300,19 +317,31 @@ protected:
     EXPECT_GT(least.plannedWrites, 0u);
     EXPECT_TRUE(whole.steps == least.steps) << "other bits where states are streamed";
     EXPECT_TRUE(whole.states == least.states) << "other bits where states are streamed";
+    CompiledRun tiers;
+    std::vector<uint64_t> smallest = leastOf(tiered, operations(precision), inTiers(4096, 4096));
+    ASSERT_EQ(smallest.size(), 2u);
+    uint64_t onHost = 0;
+    for (auto &[name, values] : whole.states)
+      onHost += values.size() / 2;
+    ASSERT_TRUE(succeeded(compile(tiered, operations(precision), inTiers(smallest[0], smallest[1] + onHost))));
+    run(tiered, 2, tiers);
+    EXPECT_GT(tiers.plannedWrites, 0u);
+    EXPECT_LT(tiers.plannedWrites, least.plannedWrites) << "the host holds nothing";
+    EXPECT_TRUE(whole.steps == tiers.steps) << "other bits in three tiers";
+    EXPECT_TRUE(whole.states == tiers.states) << "other bits in three tiers";
   }
 };
 
 TEST_P(CompiledTraining, fp32) {
   CompiledRun run;
-  ASSERT_NO_FATAL_FAILURE(runBoth("fp32", run));
+  ASSERT_NO_FATAL_FAILURE(runEverywhere("fp32", run));
   checkSteps([&](int64_t step) { return run.steps[step]; });
   compareWeights([&](const std::string &name) { return run.values<float>(name); });
 }
 
 TEST_P(CompiledTraining, bf16) {
   CompiledRun run;
-  ASSERT_NO_FATAL_FAILURE(runBoth("bf16", run));
+  ASSERT_NO_FATAL_FAILURE(runEverywhere("bf16", run));
   for (auto [step, scalars] : llvm::enumerate(run.steps)) {
     double loss = info["losses"][step];
     EXPECT_NEAR(scalars.at(info["loss"]), loss, 0.02 * loss) << "step " << step + 1;

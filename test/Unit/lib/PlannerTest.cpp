@@ -229,14 +229,22 @@ TEST(Planner, HidesTransfersThatTakeAsLongAsTheComputation) {
 }
 
 TEST(Planner, ThreeTiersStayInside) {
-  for (unsigned seed = 0; seed < 15; ++seed) {
-    Step step = randomStep(seed);
-    uint64_t least = minimumOf(step).bytes, all = allBytes(step);
-    Budget budget{least + all / 8, all / 4 + 4 * least};
-    Result<Placement> placement = place(step, {}, budget);
-    ASSERT_TRUE(placement.ok()) << seed << placement.error().message;
-    EXPECT_LE(takenBytes(step, *placement), budget.compute);
-    EXPECT_LE(placement->hostResidentBytes + placement->hostStagingBytes, *budget.host);
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    Step step = randomStep(seed / 2);
+    bool trains = seed % 2;
+    if (trains)
+      for (StepMoment &moment : step.moments)
+        moment.rewritten = moment.states;
+    Minimum minimum = minimumOf(step);
+    uint64_t all = allBytes(step);
+    for (Budget budget : {Budget{minimum.bytes, minimum.hostBytes}, {minimum.bytes + all / 8, all / 4 + 4 * minimum.hostBytes}}) {
+      Result<Placement> placement = place(step, {}, budget);
+      ASSERT_TRUE(placement.ok()) << seed << placement.error().message;
+      EXPECT_LE(takenBytes(step, *placement), budget.compute);
+      EXPECT_LE(placement->hostResidentBytes + placement->hostStagingBytes + placement->hostOutgoingBytes, *budget.host);
+      EXPECT_EQ(placement->hostOutgoingBytes > 0, trains);
+      EXPECT_EQ(placement->seconds, *predict(step, {}, *placement, true)) << seed;
+    }
   }
 }
 

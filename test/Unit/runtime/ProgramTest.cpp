@@ -307,9 +307,9 @@ TEST_F(ProgramTest, refusesEachContradiction) {
       {"not congruent", [&](auto &p, auto &) { write(p).source.offset = 32768 + 512; }},
       {"its slice has 8192 bytes", [&](auto &p, auto &) { write(p).source.bytes = 8192; }},
       {"outside the host arena", [&](auto &p, auto &) { write(p).source.offset = 65536; }},
-      {"command 0 of the checkpoint (copy) is no write",
+      {"is neither a write nor a copy",
        [](auto &p, auto &) {
-         p.checkpoint.insert(p.checkpoint.begin(), p.step[2]);
+         p.checkpoint.insert(p.checkpoint.begin(), p.step[1]);
          p.checkpoint[0].waits = {};
        }},
       {"the bytes of 'r' from 0 on",

@@ -142,7 +142,8 @@ def ZeroRecomputePass : Pass<"zero-recompute", "::mlir::ModuleOp"> {
   let options = [
     Option<"segments", "segments", "int64_t", "-1", "Segments to compute again, all but the last at most; -1: by `memory`, none without">,
     Option<"joined", "joined", "int64_t", "1", "Segments that are computed again at once">,
-    Option<"memory", "memory", "uint64_t", "0", "Bytes of memory to choose the segments for">,
+    Option<"memory", "memory", "uint64_t", "0", "Bytes of memory where kernels compute to choose the segments for">,
+    Option<"host", "host", "uint64_t", "0", "Bytes of host memory below it; 0 where there is no device">,
     Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
     ListOption<"states", "state", "std::string", "REGEX=UNITS: the tile of states by ONNX name">,
   ];
