@@ -2,8 +2,7 @@
 
 #include "dialects/Zero/Zero.h"
 #include "lib/Differentiate/Rules/Rule.h"
-#include "spillway/Conversion/OnnxToNN/Passes.h"
-#include "spillway/Support/ElementType.h"
+#include "spillway/Conversion/OnnxToNN/Bindings.h"
 #include "spillway/Support/NamePatterns.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -225,15 +224,7 @@ private:
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (resultName(function, i) == name)
         return function.emitError("the output '") << name << "' is called as a gradient; give it another name";
-    Operation *end = function.getFunctionBody().front().getTerminator();
-    end->insertOperands(end->getNumOperands(), value);
-    Builder builder(&getContext());
-    StringRef type = spillway::name(*dataTypeOf(getElementTypeOrSelf(value)));
-    DictionaryAttr attributes = builder.getDictionaryAttr(
-        {builder.getNamedAttr(valueNameAttrName, builder.getStringAttr(name)),
-         builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(type))});
-    if (failed(function.insertResult(function.getNumResults(), value.getType(), attributes)))
-      llvm_unreachable("a result is appended");
+    appendOutput(function, name, *dataTypeOf(getElementTypeOrSelf(value)), value);
     return success();
   }
 };

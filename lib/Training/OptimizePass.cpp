@@ -2,8 +2,7 @@
 #include "spillway/Training/Passes.h"
 
 #include "runtime/train/StepNames.h"
-#include "spillway/Conversion/OnnxToNN/Passes.h"
-#include "spillway/Support/ElementType.h"
+#include "spillway/Conversion/OnnxToNN/Bindings.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringSet.h"
@@ -18,7 +17,7 @@ using namespace spillway;
 
 namespace {
 
-constexpr StringLiteral gradientPrefix = "grad.";
+constexpr StringLiteral gradientPrefix = "grad.", twinName = "bf16";
 
 /// A state with its gradient, which is a result of the function.
 struct Trained {
@@ -96,13 +95,20 @@ private:
     llvm::StringSet<> names;
     for (auto state : getOperation().getOps<zero::StateOp>())
       names.insert(state.getName());
-    for (Trained one : trained)
-      for (StringRef kept : rule.states())
+    for (Trained one : trained) {
+      SmallVector<StringRef> added(rule.states().begin(), rule.states().end());
+      if (hasTwin(one.state))
+        added.push_back(twinName);
+      for (StringRef kept : added)
         if (std::string name = (one.state.getName() + "." + kept).str(); names.contains(name))
-          return one.state.emitError("what the optimizer keeps for '")
+          return one.state.emitError("what training keeps for '")
                  << one.state.getName() << "' would be called '" << name << "', as a tensor of the model is";
+    }
     return success();
   }
+
+  /// Whether it is also kept rounded.
+  bool hasTwin(zero::StateOp state) const { return twinType && state.getTensorType().getRank() >= 2; }
 
   LogicalResult update(const Optimizer &rule) {
     FailureOr<std::vector<Trained>> trained = findTrained();
@@ -113,7 +119,7 @@ private:
     Value factor = clip > 0 ? clippingFactor(builder, norm) : Value();
     llvm::StringMap<Value> inputs;
     for (StringRef name : rule.stepInputs())
-      inputs[name] = addInput(name);
+      inputs[name] = appendInput(function, name, DataType::f64, {});
     for (Trained &one : *trained) {
       Location location = one.gradient.getLoc();
       RankedTensorType type = one.state.getTensorType();
@@ -123,9 +129,9 @@ private:
       for (StringRef kept : rule.states())
         states.push_back(addState(one.state, kept, type, zero::Role::moment, zeros, states.back()));
       zero::StateOp twin;
-      if (twinType && type.getRank() >= 2) {
+      if (hasTwin(one.state)) {
         auto source = zero::RoundedAttr::get(&getContext(), one.state.getSource());
-        twin = addState(one.state, "bf16", type.clone(twinType), zero::Role::twin, source, states.back());
+        twin = addState(one.state, twinName, type.clone(twinType), zero::Role::twin, source, states.back());
         readTwin(one.state, twin);
       }
       auto values = llvm::map_to_vector(states, [&](zero::StateOp state) -> Value {
@@ -178,21 +184,6 @@ private:
     return arith::MinimumFOp::create(builder, location, share, constant(builder, location, 1));
   }
 
-  DictionaryAttr named(StringRef name, DataType type) {
-    Builder builder(&getContext());
-    return builder.getDictionaryAttr(
-        {builder.getNamedAttr(valueNameAttrName, builder.getStringAttr(name)),
-         builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(spillway::name(type)))});
-  }
-
-  Value addInput(StringRef name) {
-    unsigned index = function.getNumArguments();
-    auto type = RankedTensorType::get({}, Float64Type::get(&getContext()));
-    if (failed(function.insertArgument(index, type, named(name, DataType::f64), function.getLoc())))
-      llvm_unreachable("an argument is appended");
-    return function.getArgument(index);
-  }
-
   /// `what` is kept for a parameter.
   static zero::StateOp addState(zero::StateOp parameter, StringRef what, RankedTensorType type, zero::Role role,
                                 Attribute source, Operation *behind) {
@@ -232,10 +223,9 @@ private:
     end->eraseOperands(gradients);
     if (failed(function.eraseResults(gradients)))
       return failure();
-    if (!norm)
-      return success();
-    end->insertOperands(end->getNumOperands(), norm);
-    return function.insertResult(function.getNumResults(), norm.getType(), named(gradientNormOutput, DataType::f32));
+    if (norm)
+      appendOutput(function, gradientNormOutput, DataType::f32, norm);
+    return success();
   }
 
   func::FuncOp function;

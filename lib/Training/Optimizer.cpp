@@ -11,6 +11,10 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 using namespace mlir;
 using namespace spillway;
 
@@ -19,6 +23,17 @@ namespace {
 constexpr StringLiteral stateAttr = "spillway.state", stepAttr = "spillway.step",
                         optionAttr = "spillway.option", defaultAttr = "spillway.default",
                         decayOption = "weight_decay";
+
+/// Attributes of an option that say what its values must be.
+struct Bound {
+  StringLiteral attr, text;
+  bool (*holds)(double value, double bound);
+};
+constexpr Bound bounds[] = {
+    {"spillway.least", "at least", [](double value, double bound) { return value >= bound; }},
+    {"spillway.most", "at most", [](double value, double bound) { return value <= bound; }},
+    {"spillway.below", "below", [](double value, double bound) { return value < bound; }},
+};
 
 OwningOpRef<ModuleOp> parse(Location location, StringRef name) {
   MLIRContext *context = location.getContext();
@@ -165,9 +180,26 @@ LogicalResult Optimizer::read(Location location, ArrayRef<std::string> settings)
       return emitError(location) << "the optimizer's option '" << setting
                                  << "': expected NAME=NUMBER, with one of " << llvm::join(names, ", ");
     }
+    if (std::string range = rangeWithout(name, value); !range.empty())
+      return emitError(location) << "the optimizer's option '" << setting << "': must be " << range;
     option->second = value;
   }
   return success();
+}
+
+std::string Optimizer::rangeWithout(StringRef name, double value) {
+  bool isInside = std::isfinite(value);
+  std::vector<std::string> range;
+  for (unsigned i = 2; i < function_.getNumArguments(); ++i)
+    if (auto option = function_.getArgAttrOfType<StringAttr>(i, optionAttr); option && option == name)
+      for (const Bound &bound : bounds)
+        if (auto limit = function_.getArgAttrOfType<FloatAttr>(i, bound.attr)) {
+          isInside &= bound.holds(value, limit.getValueAsDouble());
+          range.push_back(fmt::format("{} {}", std::string_view(bound.text), limit.getValueAsDouble()));
+        }
+  if (isInside)
+    return "";
+  return range.empty() ? "finite" : llvm::join(range, " and ");
 }
 
 SmallVector<Value> Optimizer::build(OpBuilder &builder, Location location, Value parameter, Value gradient,

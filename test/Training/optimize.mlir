@@ -6,6 +6,15 @@
 // RUN: not spillway-opt %s -nn-optimize=settings=beta3=0.9 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not spillway-opt %s -nn-optimize='optimizer=sgd settings=momentum=much' 2>&1 | FileCheck %s --check-prefix=VALUE
 
+// RUN: not spillway-opt %s -nn-optimize=settings=beta1=2 2>&1 | FileCheck %s --check-prefix=BETA
+// RUN: not spillway-opt %s -nn-optimize=settings=epsilon=-1e-8 2>&1 | FileCheck %s --check-prefix=EPSILON
+// RUN: not spillway-opt %s -nn-optimize='optimizer=sgd settings=nesterov=2' 2>&1 | FileCheck %s --check-prefix=NESTEROV
+// RUN: not spillway-opt %s -nn-optimize=settings=weight_decay=nan 2>&1 | FileCheck %s --check-prefix=NAN
+
+// BETA: error: the optimizer's option 'beta1=2': must be at least 0 and below 1
+// EPSILON: error: the optimizer's option 'epsilon=-1e-8': must be at least 0
+// NESTEROV: error: the optimizer's option 'nesterov=2': must be at least 0 and at most 1
+// NAN: error: the optimizer's option 'weight_decay=nan'
 // UNKNOWN: error: no optimizer 'adamm'; there are adam, adamw, lion, sgd, or the path of an .mlir file
 // OPTION: error: the optimizer's option 'beta3=0.9': expected NAME=NUMBER, with one of beta1, beta2, epsilon, weight_decay
 // VALUE: error: the optimizer's option 'momentum=much': expected NAME=NUMBER, with one of momentum, nesterov, weight_decay

@@ -1,4 +1,5 @@
 #include "runtime/export/ModelExport.h"
+#include "runtime/base/Console.h"
 #include "runtime/base/Size.h"
 #include "runtime/bundle/Bundle.h"
 #include "tools/spillway/Commands.h"
@@ -41,6 +42,9 @@ Status exportBundle(const ExportOptions &options) {
                      options.bundle, model);
   if (!options.force)
     SPILLWAY_RETURN_IF_ERROR(requireOldExport(options.output, model));
+  SPILLWAY_ASSIGN_OR_RETURN(uint64_t steps, committedSteps(bundle.folder()));
+  if (steps == 0)
+    note("spillway: '{}' has no committed step: its weights are those that training begins with\n", options.bundle);
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<io::Engine> engine, io::makeEngine(io::EngineKind::automatic));
   SPILLWAY_ASSIGN_OR_RETURN(ExportedModel written, exportModel(model, store, *engine, options.output));
   fmt::print("{}: {} weights, {}{}\n", options.output, written.tensors, formatSize(written.bytes),

@@ -10,8 +10,9 @@ namespace spillway {
 
 /// A `func.func`: a parameter and its gradient (f32), and for each further argument an attribute that says what it
 /// is: `spillway.state` (f32) names what is kept for each parameter, zero at the start; `spillway.step` (f64) an
-/// input of each step (`lr`, the learning rate, or `step`, its number from 1); `spillway.option` (f64) a constant with a `spillway.default`. It returns the new parameter
-/// and the new states, in the arguments' order. Its body holds operations of arith and math.
+/// input of each step (`lr`, the learning rate, or `step`, its number from 1); `spillway.option` (f64) a constant with a
+/// `spillway.default`, and perhaps bounds (`spillway.least`, `spillway.most`, `spillway.below`). It returns the new
+/// parameter and the new states, in the arguments' order. Its body holds operations of arith and math.
 class Optimizer {
 public:
   /// One that ships (adamw, adam, sgd, lion) or the function in the .mlir file `name`; `settings` are
@@ -32,6 +33,8 @@ public:
 
 private:
   mlir::LogicalResult read(mlir::Location location, llvm::ArrayRef<std::string> settings);
+  /// What the values of an option must be, where `value` is none; empty where it is one.
+  std::string rangeWithout(llvm::StringRef name, double value);
 
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp function_;

@@ -2,10 +2,14 @@
 func.func @adamw(%p: f32, %g: f32,
                  %m: f32 {spillway.state = "exp_avg"}, %v: f32 {spillway.state = "exp_avg_sq"},
                  %lr: f64 {spillway.step = "lr"}, %t: f64 {spillway.step = "step"},
-                 %beta1: f64 {spillway.option = "beta1", spillway.default = 0.9 : f64},
-                 %beta2: f64 {spillway.option = "beta2", spillway.default = 0.999 : f64},
-                 %epsilon: f64 {spillway.option = "epsilon", spillway.default = 1.0e-8 : f64},
-                 %decay: f64 {spillway.option = "weight_decay", spillway.default = 0.01 : f64}) -> (f32, f32, f32) {
+                 %beta1: f64 {spillway.option = "beta1", spillway.default = 0.9 : f64,
+                              spillway.least = 0.0 : f64, spillway.below = 1.0 : f64},
+                 %beta2: f64 {spillway.option = "beta2", spillway.default = 0.999 : f64,
+                              spillway.least = 0.0 : f64, spillway.below = 1.0 : f64},
+                 %epsilon: f64 {spillway.option = "epsilon", spillway.default = 1.0e-8 : f64,
+                                spillway.least = 0.0 : f64},
+                 %decay: f64 {spillway.option = "weight_decay", spillway.default = 0.01 : f64,
+                              spillway.least = 0.0 : f64}) -> (f32, f32, f32) {
   %one = arith.constant 1.0 : f64
   // p *= 1 - lr * decay
   %rate = arith.mulf %lr, %decay : f64

@@ -1,9 +1,12 @@
 // Lion (arXiv 2302.06675).
 func.func @lion(%p: f32, %g: f32, %m: f32 {spillway.state = "momentum"},
                 %lr: f64 {spillway.step = "lr"},
-                %beta1: f64 {spillway.option = "beta1", spillway.default = 0.9 : f64},
-                %beta2: f64 {spillway.option = "beta2", spillway.default = 0.99 : f64},
-                %decay: f64 {spillway.option = "weight_decay", spillway.default = 0.0 : f64}) -> (f32, f32) {
+                %beta1: f64 {spillway.option = "beta1", spillway.default = 0.9 : f64,
+                             spillway.least = 0.0 : f64, spillway.below = 1.0 : f64},
+                %beta2: f64 {spillway.option = "beta2", spillway.default = 0.99 : f64,
+                             spillway.least = 0.0 : f64, spillway.below = 1.0 : f64},
+                %decay: f64 {spillway.option = "weight_decay", spillway.default = 0.0 : f64,
+                             spillway.least = 0.0 : f64}) -> (f32, f32) {
   %one = arith.constant 1.0 : f64
   %zero = arith.constant 0.0 : f32
   %up = arith.constant 1.0 : f32

@@ -1,9 +1,11 @@
 // Gradient descent with momentum; weight decay is part of the gradient.
 func.func @sgd(%p: f32, %g: f32, %b: f32 {spillway.state = "momentum_buffer"},
                %lr: f64 {spillway.step = "lr"},
-               %momentum: f64 {spillway.option = "momentum", spillway.default = 0.0 : f64},
-               %nesterov: f64 {spillway.option = "nesterov", spillway.default = 0.0 : f64},
-               %decay: f64 {spillway.option = "weight_decay", spillway.default = 0.0 : f64}) -> (f32, f32) {
+               %momentum: f64 {spillway.option = "momentum", spillway.default = 0.0 : f64, spillway.least = 0.0 : f64},
+               %nesterov: f64 {spillway.option = "nesterov", spillway.default = 0.0 : f64,
+                               spillway.least = 0.0 : f64, spillway.most = 1.0 : f64},
+               %decay: f64 {spillway.option = "weight_decay", spillway.default = 0.0 : f64,
+                            spillway.least = 0.0 : f64}) -> (f32, f32) {
   %zero = arith.constant 0.0 : f64
   %lr32 = arith.truncf %lr : f64 to f32
   %decay32 = arith.truncf %decay : f64 to f32
