@@ -1,8 +1,8 @@
 #include "spillway/Import/Import.h"
 
 #include "lib/Import/Bind.h"
+#include "lib/Import/InitialValues.h"
 #include "lib/Import/NodeOrder.h"
-#include "lib/Import/Tensors.h"
 #include "runtime/export/UntiedName.h"
 #include "spillway/Support/NamePatterns.h"
 
@@ -11,8 +11,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -81,6 +79,12 @@ public:
                                << "be untied";
       return {};
     }
+    if (!options.initFrom.empty()) {
+      FailureOr<InitialValues> values = InitialValues::open(options.initFrom, builder.getContext());
+      if (failed(values))
+        return {};
+      initialValues.emplace(std::move(*values));
+    }
     module = ModuleOp::create(builder, modelLocation);
     (*module)->setAttr(irVersionAttrName, builder.getI64IntegerAttr(model.irVersion));
     FailureOr<llvm::StringMap<int64_t>> opsets = readOpsets(model.opsets);
@@ -92,7 +96,7 @@ public:
           &function);
     symbols.emplace(*module);
     Context context{*opsets, {}, ""};
-    if (failed(importMainGraph(*model.graph, context)))
+    if (failed(importMainGraph(*model.graph, context)) || (initialValues && failed(initialValues->report())))
       return {};
     return std::move(module);
   }
@@ -151,6 +155,8 @@ private:
     LogicalResult result = success();
     auto add = [&](StringRef name, FailureOr<ImportedTensor> tensor, Location location) {
       bool isNew = !scope.values.contains(name);
+      if (succeeded(tensor) && isNew && initialValues && !scope.outer && failed(initialValues->replace(name, *tensor)))
+        result = failure();
       if (!isNew)
         emitError(location) << "a second initializer of this name";
       if (failed(tensor) || !isNew)
@@ -423,12 +429,14 @@ private:
                  << "reads '" << input << "', which no node, input or initializer defines";
         scope.values[input] = none(location);
       }
-      values.push_back(&scope == mainScope ? untie(value, node) : value);
+      if (value && &scope == mainScope && !(value = untie(value, node)))
+        result = failure();
+      values.push_back(value);
     }
     return failed(result) ? FailureOr<SmallVector<Value>>() : std::move(values);
   }
 
-  /// What a node of the main graph reads of an initializer that is untied.
+  /// What a node of the main graph reads of an initializer that is untied; null where that cannot be read.
   Value untie(Value value, const NodeMessage &node) {
     auto read = value.getDefiningOp<UseOp>();
     auto initializer = read ? symbols->lookup<InitializerOp>(read.getInitializer()) : InitializerOp();
@@ -443,10 +451,13 @@ private:
     if (first == &node || output == node.outputs.end())
       return value;
     Value &copy = copies[{initializer, &node}];
-    if (!copy)
-      copy = use(addInitializer(untiedName(initializer.getName(), *output),
-                                {cast<RankedTensorType>(initializer.getType()), initializer.getValue()},
-                                initializer.getLoc()));
+    if (copy)
+      return copy;
+    std::string name = untiedName(initializer.getName(), *output);
+    ImportedTensor tensor{cast<RankedTensorType>(initializer.getType()), initializer.getValue()};
+    if (initialValues && initialValues->has(name) && failed(initialValues->replace(name, tensor)))
+      return {};
+    copy = use(addInitializer(name, tensor, initializer.getLoc()));
     return copy;
   }
 
@@ -670,6 +681,7 @@ private:
   SmallVector<const FunctionMessage *> callStack;
   const Scope *mainScope = nullptr;
   NamePatterns untied;
+  std::optional<InitialValues> initialValues;
   /// Of initializers that are untied, and the copies that other nodes read.
   llvm::DenseMap<Operation *, const NodeMessage *> firstReaders;
   llvm::DenseMap<std::pair<Operation *, const NodeMessage *>, Value> copies;
@@ -684,25 +696,8 @@ private:
 OwningOpRef<ModuleOp> spillway::importOnnx(StringRef path, MLIRContext &context,
                                            const ImportOptions &options) {
   context.loadDialect<OnnxDialect>();
-  Location location = NameLoc::get(StringAttr::get(&context, path));
-  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path)) {
-    emitError(location) << "is no regular file";
+  FailureOr<OpenModel> model = OpenModel::open(path, NameLoc::get(StringAttr::get(&context, path)));
+  if (failed(model))
     return {};
-  }
-  // Mapped, whatever its size: only the pages that are read count.
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    emitError(location) << "cannot open the model: " << buffer.getError().message();
-    return {};
-  }
-  StringRef text = (*buffer)->getBuffer();
-  SourceFile file{path.str(), {reinterpret_cast<const std::byte *>(text.data()), text.size()}};
-  std::string error;
-  FailureOr<ModelMessage> model = readModel(file.bytes, error);
-  if (failed(model)) {
-    emitError(location) << "is no valid ONNX model: " << error;
-    return {};
-  }
-  return Importer(file, &context, options).import(*model);
+  return Importer(model->file, &context, options).import(model->message);
 }

@@ -23,6 +23,7 @@ Status requireUsed(const CLI::App &command, Form from, Form to) {
   /// The options that act on the way from a form to the next one.
   static constexpr std::pair<Form, const char *> acting[] = {
       {Form::model, "--bind"},           {Form::model, "--keep-input"},
+      {Form::model, "--init-from"},
       {Form::onnx, "--dim"},             {Form::onnx, "--train"},
       {Form::onnx, "--gradients-of"},    {Form::operations, "--link-weights"},
       {Form::kernels, "--memory"},       {Form::kernels, "--tiers"},

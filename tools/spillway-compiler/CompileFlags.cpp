@@ -149,6 +149,9 @@ void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
   command.add_option("--keep-input", flags.import.keepInputs,
                      "An input that stays one though the model has a default for it (repeatable)")
       ->allow_extra_args(false);
+  command.add_option("--init-from", flags.import.initFrom,
+                     "Another ONNX model: parameters that it has too, by name and shape, begin with its values")
+      ->type_name("FILE");
   command.add_option("--cpu-level", flags.target,
                      "Instructions that kernels may use: avx2, avx512, avx512bf16 "
                      "(default: those of this machine)");

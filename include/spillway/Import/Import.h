@@ -23,6 +23,9 @@ struct ImportOptions {
   /// Regular expressions (POSIX, extended): of an initializer of floats whose whole name matches one, each node of the
   /// main graph that reads it, but for the first one, gets a copy (see runtime/export/UntiedName.h).
   std::vector<std::string> untie;
+  /// Another model: initializers of floats with dimensions have the values of its initializers of the same name and
+  /// type. Warnings tell of the others.
+  std::string initFrom;
 };
 
 /// Reads the model at `path` without the bytes of its initializers: time and memory grow
