@@ -17,6 +17,9 @@ double elements(Value value) {
 /// reduction included.
 constexpr double elementaryFlops = 20;
 
+/// Operations of 20 rounds of Threefry, on integers.
+constexpr double randomOperations = 120;
+
 template <typename Op, int flopsPerElement>
 struct ElementwiseCost
     : public CostOpInterface::ExternalModel<ElementwiseCost<Op, flopsPerElement>, Op> {
@@ -80,6 +83,7 @@ double WindowsOp::getFlops() { return 0; }
 double ConcatOp::getFlops() { return 0; }
 double PadOp::getFlops() { return 0; }
 double IotaOp::getFlops() { return 0; }
+double RandomOp::getFlops() { return randomOperations * elements(getResult()); }
 double GatherOp::getFlops() { return 0; }
 double GatherElementsOp::getFlops() { return 0; }
 double GatherNDOp::getFlops() { return 0; }

@@ -269,6 +269,15 @@ LogicalResult IotaOp::verify() {
   return success();
 }
 
+LogicalResult RandomOp::verify() {
+  ArrayRef<int64_t> keys = shapeOf(getKey()), shape = shapeOf(getResult());
+  if (shape.size() < keys.size() || shape.take_front(keys.size()) != keys)
+    return emitOpError("C1: the result must begin with the dimensions of the key");
+  if (ShapedType::getNumElements(shape.drop_front(keys.size())) > int64_t(1) << 32)
+    return emitOpError("C2: more than 2^32 elements belong to a key");
+  return success();
+}
+
 LogicalResult GatherOp::verify() {
   if (failed(verifyDim(*this, getDim(), getData())))
     return failure();

@@ -179,6 +179,26 @@ def NN_IotaOp : NN_PureOp<"iota"> {
   let hasVerifier = 1;
 }
 
+def NN_RandomOp : NN_PureOp<"random"> {
+  let summary = "Random bits that follow from a key and the place of each element";
+  let description = [{
+    The key's dimensions are the result's leading ones. Element i, in row-major order, of those that belong to
+    a key is the low word of Threefry-2x32 (20 rounds, runtime/base/Threefry.h) of the counter i under that key.
+
+    ```mlir
+    %1 = nn.random %key : tensor<i64> -> tensor<4x256x768xi32>
+    ```
+
+    **Constraints**
+    - C1: the result's leading sizes are those of the key.
+    - C2: at most 2^32 elements belong to a key.
+  }];
+  let arguments = (ins StaticShapeTensorOf<[I64]>:$key);
+  let results = (outs StaticShapeTensorOf<[I32]>:$result);
+  let assemblyFormat = "$key attr-dict `:` type($key) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def NN_GatherOp : NN_PureOp<"gather"> {
   let summary = "Slices of a tensor picked by indices along one dimension";
   let description = [{

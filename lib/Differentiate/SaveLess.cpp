@@ -33,7 +33,10 @@ bool isElementwise(Operation *op) {
 /// Whether each element of its result is one of its operand, by its place.
 bool isMovement(Operation *op) { return isa_and_present<nn::ReshapeOp, nn::BroadcastOp>(op); }
 
-bool isConstantLike(Operation *op) { return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<nn::IotaOp>(op)); }
+/// Whether each kernel that reads it makes it anew, of next to nothing.
+bool isConstantLike(Operation *op) {
+  return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<nn::IotaOp, nn::RandomOp>(op));
+}
 
 class FunctionSaver {
 public:

@@ -14,8 +14,8 @@ LogicalResult spillway::evaluate(Operation *op, ArrayRef<TensorValue> operands,
   FailureOr<TensorValue> result =
       TypeSwitch<Operation *, FailureOr<TensorValue>>(op)
           .Case<nn::ReshapeOp, nn::UnpackOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
-                nn::WindowsOp, nn::ConcatOp, nn::PadOp, nn::IotaOp, nn::GatherOp,
-                nn::GatherElementsOp, nn::GatherNDOp>(
+                nn::WindowsOp, nn::ConcatOp, nn::PadOp, nn::IotaOp, nn::RandomOp,
+                nn::GatherOp, nn::GatherElementsOp, nn::GatherNDOp>(
               [&](Operation *op) { return evaluateMovement(op, operands, reason); })
           .Case([&](nn::MatmulOp op) { return evaluateMatmul(op, operands); })
           .Case([&](nn::ConvOp op) { return evaluateConv(op, operands); })

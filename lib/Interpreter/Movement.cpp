@@ -1,7 +1,9 @@
-// Operations whose result elements are elements of an operand.
+// Operations whose result elements are elements of an operand, or follow from their place.
 
 #include "Elements.h"
 #include "Evaluators.h"
+
+#include "runtime/base/Threefry.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -158,6 +160,17 @@ TensorValue iota(IotaOp op) {
   return storeIntegers(type, values);
 }
 
+TensorValue random(RandomOp op, const TensorValue &keys) {
+  TensorValue result(cast<RankedTensorType>(op.getType()));
+  MutableArrayRef<uint32_t> bits = result.getMutable<uint32_t>();
+  if (bits.empty())
+    return result;
+  size_t each = bits.size() / keys.getNumElements();
+  for (auto [i, word] : llvm::enumerate(bits))
+    word = static_cast<uint32_t>(threefry(static_cast<uint64_t>(keys.get<int64_t>()[i / each]), i % each));
+  return result;
+}
+
 } // namespace
 
 FailureOr<TensorValue> spillway::gather(const TensorValue &data, const TensorValue &indices,
@@ -233,6 +246,7 @@ FailureOr<TensorValue> spillway::evaluateMovement(Operation *op, ArrayRef<Tensor
             pad.getValue() ? operands[1].getBytes().data() : nullptr);
       })
       .Case([&](IotaOp index) { return iota(index); })
+      .Case([&](RandomOp op) { return random(op, operands[0]); })
       .Case(
           [&](GatherOp op) { return gather(operands[0], operands[1], op.getDim(), type, reason); })
       .Case([&](GatherElementsOp op) { return gatherElements(op, operands, reason); })

@@ -2,6 +2,7 @@
 
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 #include "spillway/Differentiate/Passes.h"
+#include "spillway/Training/Loss.h"
 #include "spillway/Transforms/Passes.h"
 #include "spillway/Transforms/Zero/Passes.h"
 
@@ -9,6 +10,18 @@
 
 using namespace mlir;
 using namespace spillway;
+
+/// Adds what the model does not compute itself; returns the name of the output that is differentiated.
+static std::string addLosses(OpPassManager &passes, ArrayRef<std::string> losses) {
+  if (losses.empty())
+    return "";
+  if (losses.size() == 1 && !isLossCall(losses.front()))
+    return losses.front();
+  NNAddLossPassOptions options;
+  options.losses.assign(losses.begin(), losses.end());
+  passes.addNestedPass<func::FuncOp>(createNNAddLossPass(options));
+  return lossOutput.str();
+}
 
 void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOptions &options) {
   if (options.optimizer) {
@@ -19,9 +32,11 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   ConvertOnnxToNNPassOptions conversion;
   conversion.dims.assign(options.dims.begin(), options.dims.end());
   conversion.keepParameters = options.gradientsOf.has_value();
-  conversion.trainNorms = options.optimizer.has_value();
+  conversion.train = options.optimizer.has_value();
   conversion.evalNorms.assign(options.evalNorms.begin(), options.evalNorms.end());
+  conversion.evalDropouts.assign(options.evalDropouts.begin(), options.evalDropouts.end());
   passes.addPass(createConvertOnnxToNNPass(conversion));
+  std::string loss = options.gradientsOf ? addLosses(passes, *options.gradientsOf) : "";
   // Chains are recognised in canonical form, where equal ones are one.
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
@@ -33,7 +48,7 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   }
   if (options.gradientsOf) {
     NNDifferentiatePassOptions differentiation{
-        .loss = *options.gradientsOf, .onlyLoss = options.optimizer.has_value(), .freeze = {}, .padding = {}};
+        .loss = loss, .onlyLoss = options.optimizer.has_value(), .freeze = {}, .padding = {}};
     differentiation.freeze.assign(options.freeze.begin(), options.freeze.end());
     differentiation.padding.assign(options.padding.begin(), options.padding.end());
     passes.addPass(createNNDifferentiatePass(differentiation));

@@ -1,6 +1,7 @@
 #include "spillway/Training/Passes.h"
 #include "spillway/Training/Stacking.h"
 
+#include "runtime/train/StepNames.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 #include "spillway/Conversion/OnnxToNN/Tensor.h"
 
@@ -47,7 +48,7 @@ private:
     for (BlockArgument argument : block.getArguments()) {
       auto type = cast<RankedTensorType>(argument.getType());
       auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), valueNameAttrName);
-      if (name && name == trainingInputName && type.getRank() == 0)
+      if (name && name == trainingInput && type.getRank() == 0)
         continue;
       if (type.getRank() == 0)
         return function.emitError("input ") << name << " is one number: it has no dimension of samples, of which "
@@ -58,9 +59,34 @@ private:
         return function.emitError("input ") << name << " of " << count << " micro-batches is too large";
       stacked.insert(stacked.begin(), count);
       argument.setType(type.clone(all));
+      if (name && name == randomInput) {
+        stackKeys(argument, builder);
+        continue;
+      }
       forms[argument] = {nn::ReshapeOp::create(builder, argument.getLoc(), type.clone(stacked), argument), false};
     }
     return success();
+  }
+
+  /// Keys of random numbers. Those of one place lie together for all micro-batches, as a run of elements, so that
+  /// places that compute the same have equal kernels.
+  void stackKeys(BlockArgument keys, OpBuilder &builder) {
+    auto type = cast<RankedTensorType>(keys.getType());
+    int64_t places = type.getDimSize(0) / count;
+    RankedTensorType ofPlace = type.clone({count}), stacked = type.clone({count, 1});
+    for (Operation *user : llvm::to_vector(keys.getUsers())) {
+      auto slice = dyn_cast<nn::SliceOp>(user);
+      if (!slice || slice.getType().getNumElements() != 1)
+        continue;
+      Value own = nn::SliceOp::create(builder, slice.getLoc(), ofPlace, keys, ArrayRef<int64_t>{slice.getOffsets()[0] * count},
+                                        ArrayRef<int64_t>{1});
+      forms[slice.getResult()] = {nn::ReshapeOp::create(builder, slice.getLoc(), stacked, own), false};
+      replaced.insert(slice);
+    }
+    Value byPlace = nn::ReshapeOp::create(builder, keys.getLoc(), type.clone({places, count}), keys);
+    forms[keys] = {nn::TransposeOp::create(builder, keys.getLoc(), type.clone({count, places}), byPlace,
+                                           ArrayRef<int64_t>{1, 0}),
+                   false};
   }
 
   Stacked formOf(Value value) const {
@@ -69,7 +95,7 @@ private:
   }
 
   LogicalResult convert(Operation *op) {
-    if (carried.contains(op))
+    if (carried.contains(op) || replaced.contains(op))
       return success();
     if (auto update = dyn_cast<zero::UpdateOp>(op))
       return carryOn(update);

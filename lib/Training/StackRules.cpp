@@ -253,6 +253,7 @@ void spillway::registerStackRules(DialectRegistry &registry) {
     attach<nn::WindowsOp, asItIs<nn::WindowsOp>>(context);
     attach<nn::ConcatOp, alongDim<nn::ConcatOp>>(context);
     attach<nn::PadOp, pad>(context);
+    attach<nn::RandomOp, asItIs<nn::RandomOp>>(context);
     attach<nn::GatherOp, gather>(context);
     attach<nn::GatherElementsOp, alongDim<nn::GatherElementsOp>>(context);
     attach<nn::GatherNDOp, gatherND>(context);

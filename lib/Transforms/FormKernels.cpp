@@ -32,10 +32,13 @@ double elements(Value value) {
   return static_cast<double>(cast<RankedTensorType>(value.getType()).getNumElements());
 }
 
+/// Whether each element follows from its place alone, or from that and a key.
+bool isMadeOfPlaces(Operation *op) { return isa<nn::IotaOp, nn::RandomOp>(op) || isSplat(op); }
+
 /// Whether each element follows in a few steps from its place and from little data, as a mask's.
 bool followsFromPlace(Operation *op, unsigned steps = 4) {
   constexpr double repeats = 64;
-  if (isa<nn::IotaOp>(op) || isSplat(op))
+  if (isMadeOfPlaces(op))
     return true;
   if (auto broadcast = dyn_cast<nn::BroadcastOp>(op))
     return repeats * elements(broadcast.getOperand()) <= elements(broadcast);
@@ -51,7 +54,7 @@ bool isRepeatable(Operation *op) {
   constexpr int64_t largeBytes = 4 << 20;
   if (llvm::any_of(op->getUsers(), readsMemory))
     return false;
-  if (isa<nn::IotaOp>(op) || isSplat(op))
+  if (isMadeOfPlaces(op))
     return true;
   return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && followsFromPlace(op) &&
          nn::tensorBytes(cast<RankedTensorType>(op->getResult(0).getType())) >= largeBytes &&
@@ -522,7 +525,7 @@ void copyReturned(Block &block) {
     Value source = operand.get();
     while (auto reshape = source.getDefiningOp<nn::ReshapeOp>())
       source = reshape.getOperand();
-    if (!isa_and_present<zero::UseOp, arith::ConstantOp, nn::IotaOp>(source.getDefiningOp()))
+    if (!isa_and_present<zero::UseOp, arith::ConstantOp, nn::IotaOp, nn::RandomOp>(source.getDefiningOp()))
       continue;
     auto type = cast<RankedTensorType>(source.getType());
     Value &copy = copies[source];

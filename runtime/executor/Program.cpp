@@ -178,6 +178,11 @@ private:
         return machineError("{} has a slice of {} bytes at {}; {} takes {}", what,
                             binding.slice.bytes, binding.slice.offset,
                             describe(binding.dataType, binding.shape), type.logicalBytes());
+      if (const table::Classes *classes = entry->classes()) {
+        if (binding.dataType != DataType::i64 && binding.dataType != DataType::i32)
+          return machineError("{} holds classes that are no integers", what);
+        binding.classes = Classes{classes->count(), classes->ignored(), classes->first()};
+      }
       bindings.push_back(std::move(binding));
     }
     return {};

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -122,11 +123,20 @@ struct Command {
 };
 
 /// An input or output of the model.
+/// See table.fbs.
+struct Classes {
+  int64_t count = 0;
+  int64_t ignored = 0;
+  int64_t first = 0;
+};
+
 struct Binding {
   std::string name;
   DataType dataType = DataType::f32;
   std::vector<int64_t> shape;
   Slice slice;
+  /// Of integers.
+  std::optional<Classes> classes = std::nullopt;
 };
 
 /// "f32[1,128]".

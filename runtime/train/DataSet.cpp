@@ -1,6 +1,7 @@
 #include "runtime/train/DataSet.h"
 
 #include <algorithm>
+#include <cstring>
 #include <ranges>
 
 namespace spillway {
@@ -64,14 +65,38 @@ Result<DataSet> DataSet::open(std::span<const Binding> inputs,
   return data;
 }
 
+Status DataSet::Column::requireClasses(uint64_t number, std::span<const std::byte> sample) const {
+  if (!input.classes)
+    return {};
+  const auto &[count, ignored, first] = *input.classes;
+  uint64_t width = byteWidth(input.dataType), elements = sample.size() / width, behind = 1;
+  for (size_t d = 2; d < input.shape.size(); ++d)
+    behind *= static_cast<uint64_t>(input.shape[d]);
+  for (uint64_t i = static_cast<uint64_t>(first) * behind; i < elements; ++i) {
+    int64_t label = 0;
+    if (input.dataType == DataType::i32) {
+      int32_t narrow;
+      std::memcpy(&narrow, sample.data() + i * width, width);
+      label = narrow;
+    } else {
+      std::memcpy(&label, sample.data() + i * width, width);
+    }
+    if ((label < 0 || label >= count) && label != ignored)
+      return userError("sample {} holds {} at element {}; its labels are from 0 to {}{}", number, label, i, count - 1,
+                       ignored < 0 || ignored >= count ? fmt::format(", or {}", ignored) : "");
+  }
+  return {};
+}
+
 Status DataSet::load(std::span<const uint64_t> batch,
                      const std::function<std::span<std::byte>(const Binding &)> &memoryOf) const {
   for (const Column &column : columns_) {
     std::span<std::byte> memory = memoryOf(column.input);
     for (size_t place = 0; place < batch.size(); ++place) {
-      Status status = column.file.read(
-          batch[place] * column.sampleBytes,
-          memory.subspan(place * column.sampleBytes, column.sampleBytes));
+      std::span<std::byte> sample = memory.subspan(place * column.sampleBytes, column.sampleBytes);
+      Status status = column.file.read(batch[place] * column.sampleBytes, sample);
+      if (status.ok())
+        status = column.requireClasses(batch[place], sample);
       if (!status.ok())
         return std::move(status).error().in(fmt::format("input '{}'", column.input.name));
     }

@@ -28,7 +28,7 @@ public:
   uint64_t samples() const { return samples_; }
   uint64_t batch() const { return batch_; }
 
-  /// Reads a batch of samples into memory of the inputs.
+  /// Reads a batch of samples into memory of the inputs. A user error where one holds a label that is no class.
   Status load(std::span<const uint64_t> batch,
               const std::function<std::span<std::byte>(const Binding &)> &memoryOf) const;
 
@@ -37,6 +37,8 @@ private:
     Binding input;
     NpyFile file;
     uint64_t sampleBytes = 0;
+
+    Status requireClasses(uint64_t number, std::span<const std::byte> sample) const;
   };
 
   std::vector<Column> columns_;

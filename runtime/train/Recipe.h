@@ -14,7 +14,7 @@ struct Recipe {
   /// From the first to the last, in all processes together.
   uint64_t steps = 0;
   Schedule schedule;
-  /// Of the order of the samples.
+  /// Of the order of the samples, and of random numbers.
   uint64_t seed = 0;
   bool shuffles = true;
   /// Of the data set.

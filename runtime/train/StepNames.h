@@ -9,6 +9,8 @@ namespace spillway {
 inline constexpr std::string_view rateInput = "lr", stepInput = "step";
 /// Another one, a boolean: whether a step trains.
 inline constexpr std::string_view trainingInput = "training";
+/// And a vector of i64: a key for each place of the step that takes random numbers.
+inline constexpr std::string_view randomInput = "random";
 /// An output that it reports, besides the first one, which is the loss: scalars of f32.
 inline constexpr std::string_view gradientNormOutput = "grad_norm";
 

@@ -1,5 +1,7 @@
 #include "runtime/train/Trainer.h"
 
+#include "runtime/base/Threefry.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,7 +16,16 @@ bool isScalar(const Binding &binding, DataType type) {
 
 bool isSetByTrainer(const Binding &input) {
   return ((input.name == rateInput || input.name == stepInput) && isScalar(input, DataType::f64)) ||
-         (input.name == trainingInput && isScalar(input, DataType::boolean));
+         (input.name == trainingInput && isScalar(input, DataType::boolean)) ||
+         (input.name == randomInput && input.dataType == DataType::i64 && input.shape.size() == 1);
+}
+
+/// Of the places of step `step` that take random numbers.
+std::vector<uint64_t> randomKeys(uint64_t seed, uint64_t step, size_t places) {
+  std::vector<uint64_t> keys(places);
+  for (size_t place = 0; place < places; ++place)
+    keys[place] = threefry(threefry(seed, step), place);
+  return keys;
 }
 
 const Binding *findByName(const std::vector<Binding> &bindings, std::string_view name) {
@@ -77,6 +88,11 @@ Status Trainer::feed(const StepReport &report) {
   setScalar(rateInput, report.rate);
   setScalar(stepInput, static_cast<double>(report.step));
   setScalar(trainingInput, true);
+  if (const Binding *random = findByName(session_->program().inputs, randomInput); random && isSetByTrainer(*random)) {
+    std::span<std::byte> bytes = session_->bytes(*random);
+    std::vector<uint64_t> keys = randomKeys(recipe_.seed, report.step, bytes.size() / sizeof(uint64_t));
+    std::memcpy(bytes.data(), keys.data(), bytes.size());
+  }
   return data_.load(batch_, [&](const Binding &input) { return session_->bytes(input); });
 }
 

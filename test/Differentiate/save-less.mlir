@@ -42,6 +42,28 @@ func.func @sum(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<f32>, tensor
 
 // -----
 
+// Random bits are made again, and so is the mask that they make.
+// CHECK-LABEL: func.func @dropout(
+// CHECK: %[[BITS:.*]] = nn.random
+// CHECK: %[[DROPS:.*]] = arith.cmpi ult, %[[BITS]]
+// CHECK: arith.select %[[DROPS]]
+// CHECK: nn.reduce <sum>
+// CHECK: %[[AGAIN:.*]] = arith.cmpi ult, %[[BITS]]
+// CHECK: arith.select %[[AGAIN]]
+func.func @dropout(%x: tensor<8x8xf32>, %k: tensor<i64>) -> (tensor<f32>, tensor<8x8xf32>) {
+  %bits = nn.random %k : tensor<i64> -> tensor<8x8xi32>
+  %limit = arith.constant dense<1073741824> : tensor<8x8xi32>
+  %drops = arith.cmpi ult, %bits, %limit : tensor<8x8xi32>
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %y = arith.select %drops, %zero, %x : tensor<8x8xi1>, tensor<8x8xf32>
+  %loss = nn.reduce <sum> %y dims [0, 1] : tensor<8x8xf32> -> tensor<f32>
+  %g = arith.constant dense<1.0> : tensor<8x8xf32>
+  %d = arith.select %drops, %zero, %g : tensor<8x8xi1>, tensor<8x8xf32>
+  return %loss, %d : tensor<f32>, tensor<8x8xf32>
+}
+
+// -----
+
 // A product takes what it multiplies as it is kept.
 // CHECK-LABEL: func.func @product(
 // CHECK: %[[T:.*]] = math.tanh

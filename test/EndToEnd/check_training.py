@@ -2,6 +2,8 @@
 labels where none are named), which are batches by step, and first-NAME.npy of the first batch.
 check_training.py logs FOLDER LOG...: compares the first log with the run, and the others with the
 first log, bit for bit.
+check_training.py near LOG LOG: compares two logs of what differs in the order of sums alone.
+check_training.py same LOG LOG: that two trainings had the same losses.
 check_training.py held-out LOG LOSS.npy: compares the last loss of held-out samples with one that was computed."""
 
 import json
@@ -38,6 +40,21 @@ def check_logs(folder, first, *others):
         assert line["step"] == 20
 
 
+def check_same(*logs):
+    first, second = ([json.loads(line)["loss"] for line in open(log)] for log in logs)
+    assert first == second and first, (first, second)
+
+
+def check_near(*logs):
+    first, second = ([json.loads(line) for line in open(log)] for log in logs)
+    assert len(first) == len(second) > 0
+    for one, other in zip(first, second):
+        for key in ("loss", "grad_norm", "eval_loss"):
+            assert (key in one) == (key in other)
+            assert abs(one.get(key, 0) - other.get(key, 0)) <= 1e-5 * abs(one.get(key, 0)), (key, one, other)
+    assert "eval_loss" in first[-1]
+
+
 def check_held_out(log, file):
     (loss,) = npy.read(file)[1]
     found = json.loads(open(log).read().splitlines()[-1])["eval_loss"]
@@ -45,5 +62,5 @@ def check_held_out(log, file):
 
 
 command, *arguments = sys.argv[1:]
-commands = {"data": make_data, "logs": check_logs, "held-out": check_held_out}
+commands = {"data": make_data, "logs": check_logs, "near": check_near, "same": check_same, "held-out": check_held_out}
 commands[command](*arguments)

@@ -3,12 +3,15 @@
 import struct
 
 
-def write(path, shape, values):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}}}"
+CODES = {"<f4": "f", "<i8": "q"}
+
+
+def write(path, shape, values, type="<f4"):
+    header = f"{{'descr': '{type}', 'fortran_order': False, 'shape': {tuple(shape)}}}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(values)}f", *values))
+        file.write(struct.pack(f"<{len(values)}{CODES[type]}", *values))
 
 
 def read(path):
@@ -19,6 +22,6 @@ def read(path):
 def parse(data):
     length = struct.unpack("<H", data[8:10])[0]
     header = eval(data[10 : 10 + length])
-    code = {"<f4": "f", "<i8": "q"}[header["descr"]]
+    code = CODES[header["descr"]]
     body = data[10 + length :]
     return header["shape"], list(struct.unpack(f"<{len(body) // struct.calcsize(code)}{code}", body))

@@ -40,6 +40,21 @@ func.func @main(%x: tensor<2x3xf32> {spillway.name = "x"}) -> (tensor<f32> {spil
 
 // -----
 
+// Each place that takes random numbers has a key for each micro-batch, side by side.
+// CHECK: func.func @main(%[[X:.*]]: tensor<8xf32> {{.*}}, %[[KEYS:.*]]: tensor<8xi64> {spillway.name = "random"})
+// CHECK: %[[KEY:.*]] = nn.slice %[[KEYS]] offsets [4] strides [1] : tensor<8xi64> -> tensor<4xi64>
+// CHECK: nn.random %[[KEY]] : tensor<4xi64> -> tensor<4x2xi32>
+func.func @main(%x: tensor<2xf32> {spillway.name = "x"}, %k: tensor<2xi64> {spillway.name = "random"}) -> tensor<2xf32> {
+  %s = nn.slice %k offsets [1] strides [1] : tensor<2xi64> -> tensor<1xi64>
+  %key = nn.reshape %s : tensor<1xi64> -> tensor<i64>
+  %bits = nn.random %key : tensor<i64> -> tensor<2xi32>
+  %f = arith.uitofp %bits : tensor<2xi32> to tensor<2xf32>
+  %y = arith.mulf %x, %f : tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+
+// -----
+
 // expected-error @+1 {{input "x" is one number: it has no dimension of samples}}
 func.func @main(%x: tensor<f32> {spillway.name = "x"}) -> tensor<f32> {
   return %x : tensor<f32>

@@ -1,5 +1,5 @@
 // REQUIRES: spillway-opt
-// RUN: spillway-opt %s -convert-onnx-to-nn='keep-parameters=true train-norms=true' -split-input-file -verify-diagnostics
+// RUN: spillway-opt %s -convert-onnx-to-nn='keep-parameters=true train=true' -split-input-file -verify-diagnostics
 
 // What an exporter has merged would be trained and be a statistic at once.
 module {

@@ -1,5 +1,5 @@
 // REQUIRES: spillway-opt
-// RUN: spillway-opt %s -convert-onnx-to-nn='keep-parameters=true train-norms=true eval-norms=frozen.*' -split-input-file | FileCheck %s
+// RUN: spillway-opt %s -convert-onnx-to-nn='keep-parameters=true train=true eval-norms=frozen.*' -split-input-file | FileCheck %s
 // RUN: spillway-opt %s -convert-onnx-to-nn='keep-parameters=true' -split-input-file | FileCheck %s --check-prefix=AS-IT-IS
 
 // A norm of the inference form trains: statistics of the batch, running ones that the step updates.

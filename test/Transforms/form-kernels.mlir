@@ -303,3 +303,31 @@ func.func @endless(%x: tensor<1x2x140737488355328xf32>) -> tensor<1x2x1407374883
   return %0 : tensor<1x2x140737488355328xf32>
 }
 // CHECK: units = 549755813888
+
+// -----
+
+// Random bits are made where they are read; kernels of different places that take them are equal, each with its key.
+// CHECK-LABEL: func @dropouts
+// CHECK-SAME: %[[X:.+]]: tensor<8x512xf32>, %[[KEYS:.+]]: tensor<2xi64>
+// CHECK-NOT: nn.random
+// CHECK: %[[FIRST:.+]] = nn.slice %[[KEYS]] offsets [0]
+// CHECK: %[[KEY1:.+]] = nn.reshape %[[FIRST]]
+// CHECK: %[[Y:.+]] = nn.call @[[DROP:nn_map[_0-9]*]](%[[KEY1]], %[[X]])
+// CHECK: %[[SECOND:.+]] = nn.slice %[[KEYS]] offsets [1]
+// CHECK: %[[KEY2:.+]] = nn.reshape %[[SECOND]]
+// CHECK: nn.call @[[DROP]](%[[KEY2]], %[[Y]])
+func.func @dropouts(%x: tensor<8x512xf32>, %keys: tensor<2xi64>) -> (tensor<8x512xf32>, tensor<8x512xf32>) {
+  %limit = arith.constant dense<1073741824> : tensor<8x512xi32>
+  %zero = arith.constant dense<0.0> : tensor<8x512xf32>
+  %s1 = nn.slice %keys offsets [0] strides [1] : tensor<2xi64> -> tensor<1xi64>
+  %k1 = nn.reshape %s1 : tensor<1xi64> -> tensor<i64>
+  %r1 = nn.random %k1 : tensor<i64> -> tensor<8x512xi32>
+  %d1 = arith.cmpi ult, %r1, %limit : tensor<8x512xi32>
+  %y = arith.select %d1, %zero, %x : tensor<8x512xi1>, tensor<8x512xf32>
+  %s2 = nn.slice %keys offsets [1] strides [1] : tensor<2xi64> -> tensor<1xi64>
+  %k2 = nn.reshape %s2 : tensor<1xi64> -> tensor<i64>
+  %r2 = nn.random %k2 : tensor<i64> -> tensor<8x512xi32>
+  %d2 = arith.cmpi ult, %r2, %limit : tensor<8x512xi32>
+  %z = arith.select %d2, %zero, %y : tensor<8x512xi1>, tensor<8x512xf32>
+  return %y, %z : tensor<8x512xf32>, tensor<8x512xf32>
+}

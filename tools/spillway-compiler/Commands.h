@@ -23,8 +23,8 @@ struct CompileFlags {
   std::vector<std::string> tiles, passes, freeze, padding;
   /// Of a step that trains.
   bool train = false;
-  std::string loss, optimizer;
-  std::vector<std::string> optimizerOptions, evalNorms;
+  std::string optimizer;
+  std::vector<std::string> losses, optimizerOptions, evalNorms, evalDropouts;
   double clip = 0;
   int64_t microBatches = 1;
   bool gradNorm = false;

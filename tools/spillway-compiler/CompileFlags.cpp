@@ -87,8 +87,11 @@ void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
   command.option_defaults()->group("Training");
   CLI::Option *train = command.add_flag("--train", flags.train,
                                         "Make a training step: the loss, and updates of the parameters");
-  command.add_option("--loss", flags.loss,
-                     "The output that is made small (default: the only one of one float)")
+  command.add_option("--loss", flags.losses,
+                     "What is made small: an output (default: the only one of one float), or a loss that is added, "
+                     "'cross_entropy(OUTPUT, LABELS, OPTION=VALUE, ...)'; also nll, mse, l1, huber, smooth_l1, "
+                     "bce_with_logits (repeatable: their sum)")
+      ->allow_extra_args(false)
       ->needs(train);
   command.add_option("--optimizer", flags.optimizer,
                      "adamw (default), adam, sgd, lion, or an .mlir file with a function of one element")
@@ -115,6 +118,10 @@ void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
                      "running statistics and normalizes with them (repeatable)")
       ->allow_extra_args(false)
       ->needs(train);
+  command.add_option("--eval-dropout", flags.evalDropouts,
+                     "REGEX: dropout whose node has such a name drops nothing (repeatable)")
+      ->allow_extra_args(false)
+      ->needs(train);
   command.add_flag("--grad-norm", flags.gradNorm, "Report the norm of the gradients of each step")->needs(train);
   command.add_option("--precision", flags.precision,
                      "What lies in memory between kernels, and weights that products read: fp32 (default) or bf16, "
@@ -130,8 +137,8 @@ void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
       ->allow_extra_args(false);
   command.option_defaults()->group("Gradients");
   command.add_option("--gradients-of", flags.gradientsOf,
-                     "An output of one float: its gradients with respect to the parameters become outputs "
-                     "grad.NAME");
+                     "An output of one float, or a loss as --loss adds it: its gradients with respect to the parameters "
+                     "become outputs grad.NAME");
   command.add_option("--freeze", flags.freeze,
                      "REGEX: parameters whose names match have no gradients and do not train (repeatable)")
       ->allow_extra_args(false);
@@ -175,7 +182,7 @@ static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
   options.dims = flags.dims;
   options.freeze = flags.freeze;
   if (!flags.gradientsOf.empty())
-    options.gradientsOf = flags.gradientsOf;
+    options.gradientsOf = std::vector{flags.gradientsOf};
   options.padding = flags.padding;
   if (!options.gradientsOf && !flags.train && !(flags.freeze.empty() && flags.padding.empty()))
     return userError("--freeze and --padding-row are for --train or --gradients-of");
@@ -187,13 +194,14 @@ static Result<OperationOptions> parseOperationFlags(const CompileFlags &flags) {
     return userError("--train and --link-weights exclude each other: weights that train are the bundle's own");
   if (flags.ranks > 1)
     return userError("--train is for one rank");
-  options.gradientsOf = flags.loss;
+  options.gradientsOf = flags.losses;
   options.optimizer.emplace();
   if (!flags.optimizer.empty())
     options.optimizer->optimizer = flags.optimizer;
   options.optimizer->settings.assign(flags.optimizerOptions.begin(), flags.optimizerOptions.end());
   options.optimizer->clip = flags.clip;
   options.evalNorms = flags.evalNorms;
+  options.evalDropouts = flags.evalDropouts;
   options.microBatches = flags.microBatches;
   options.optimizer->gradNorm = flags.gradNorm;
   options.optimizer->precision = flags.precision;

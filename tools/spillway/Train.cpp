@@ -72,9 +72,8 @@ Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
                        recipe.samples);
     if (options.seed.value_or(recipe.seed) != recipe.seed ||
         (options.keepsOrder && recipe.shuffles))
-      return userError("the order of the samples cannot change on the way: the training began {}",
-                       recipe.shuffles ? fmt::format("with --seed {}", recipe.seed)
-                                       : "with --no-shuffle");
+      return userError("the seed and the order of the samples cannot change on the way: the training began with --seed {}{}",
+                       recipe.seed, recipe.shuffles ? "" : " and --no-shuffle");
   } else {
     bool hasRate = std::ranges::find(program.inputs, rateInput, &Binding::name) !=
                    program.inputs.end();
@@ -361,7 +360,7 @@ void addTrainCommand(CLI::App &app, Status &status) {
       ->check(CLI::IsMember({"constant", "linear", "cosine"}));
   train->add_option("--min-lr", options->leastRate, "Where it falls to (default: 0)")
       ->check(nonNegative);
-  train->add_option("--seed", options->seed, "Of the order of the samples (default: 0)")->check(whole);
+  train->add_option("--seed", options->seed, "Of the order of the samples, and of dropout (default: 0)")->check(whole);
   train->add_flag("--no-shuffle", options->keepsOrder, "Take the samples as they lie");
   CLI::Option *every =
       train->add_option("--checkpoint-every", options->checkpointEvery,

@@ -15,15 +15,17 @@ namespace spillway {
 struct OperationOptions {
   /// Sizes of dynamic dimensions, NAME=SIZE.
   std::vector<std::string> dims;
-  /// The output whose gradients with respect to the parameters become outputs too; empty where the
-  /// model has one output of one float.
-  std::optional<std::string> gradientsOf;
+  /// What gradients with respect to the parameters are taken of, and become outputs too: an output, or losses that are
+  /// added (see nn-add-loss); empty where the model has one output of one float.
+  std::optional<std::vector<std::string>> gradientsOf;
   /// Parameters that have no gradients, see nn-differentiate.
   std::vector<std::string> freeze;
   /// Rows of parameters that get no gradient by look-ups, see nn-differentiate.
   std::vector<std::string> padding;
   /// Norms that stay in their inference form where the model trains, see convert-onnx-to-nn.
   std::vector<std::string> evalNorms;
+  /// Dropouts that drop nothing where the model trains.
+  std::vector<std::string> evalDropouts;
   /// Micro-batches of a step that trains, see nn-accumulate.
   int64_t microBatches = 1;
   /// With it these gradients update the states instead.

@@ -3,6 +3,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NNAddLossPass : Pass<"nn-add-loss", "::mlir::func::FuncOp"> {
+  let summary = "Adds a loss of ours";
+  let description = [{
+    The sum of `losses` becomes the function's last result, `loss`, in place of one of that name. Each is the name of a
+    result of one float, or KIND(OUTPUT, LABELS, OPTION=VALUE, ...), the mean over the elements or labels that
+    count, times the option `weight`. LABELS, `labels` where it is not said, is the function's argument of that name, or a
+    new one. They are computed in f32 (f64 for f64).
+
+    | kind | labels | is | options |
+    | --- | --- | --- | --- |
+    | `cross_entropy` | a class for each element of the other dimensions, i64 | -log(softmax(x)) of the class | `dim` (-1): along which classes lie; `ignore_index` (-100): labels that do not count; `label_smoothing` (0); `shift` (0): an element is compared with the label so many places further on along dimension 1 of the labels |
+    | `nll` | the same | -x of the class | `dim`, `ignore_index`, `shift` |
+    | `mse`, `l1` | of the output's shape | (x - y)^2, abs(x - y) | |
+    | `huber`, `smooth_l1` | of the output's shape | as PyTorch's | `delta` (1), `beta` (1) |
+    | `bce_with_logits` | of the output's shape | binary cross-entropy of sigmoid(x) | `pos_weight` (1) |
+
+    A label that names no class is an index out of range.
+
+    Needs: operations, not differentiated. Leaves: operations.
+  }];
+  let options = [
+    ListOption<"losses", "losses", "std::string", "Outputs of one float, or KIND(OUTPUT, LABELS, OPTION=VALUE, ...)">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::spillway::nn::NNDialect"];
+}
+
 def NNAccumulatePass : Pass<"nn-accumulate", "::mlir::ModuleOp"> {
   let summary = "Makes a step of several micro-batches";
   let description = [{

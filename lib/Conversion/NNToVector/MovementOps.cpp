@@ -2,6 +2,7 @@
 
 #include "spillway/Conversion/NNToVector/ElementInterface.h"
 #include "spillway/Conversion/NNToVector/NNToVector.h"
+#include "spillway/Conversion/NNToVector/RandomBits.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -429,6 +430,24 @@ struct IotaElements : Movement<IotaElements, nn::IotaOp> {
   }
 };
 
+struct RandomElements : Movement<RandomElements, nn::RandomOp> {
+  static Value pull(nn::RandomOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
+    ImplicitLocOpBuilder &b = emitter.builder();
+    IndexMath &math = emitter.indices();
+    int64_t keyDims = typeOf(op.getKey()).getRank();
+    Value key = emitter.pull(op.getKey(), index.take_front(keyDims));
+    LaneIndex place = math.resolve(
+        math.linearize(index.drop_front(keyDims), typeOf(op.getResult()).getShape().drop_front(keyDims)));
+    bool isUniform = emitter.lanes() == 1 || (!place.offsets && place.stride == 0);
+    Type words = isUniform && !isa<VectorType>(key.getType()) ? b.getI32Type() : laneType(b.getI32Type(), emitter.lanes());
+    Value counter = arith::IndexCastOp::create(b, b.getI32Type(), math.value(place.base));
+    if (!isUniform)
+      counter = arith::AddIOp::create(b, emitter.spread(counter),
+                                      arith::IndexCastOp::create(b, words, math.offsets(place)));
+    return randomBits(b, key, counter, words);
+  }
+};
+
 struct GatherElements : Movement<GatherElements, nn::GatherOp> {
   static Value pull(nn::GatherOp op, ElementEmitter &emitter, ArrayRef<LaneIndex> index) {
     int64_t dim = op.getDim(), picks = typeOf(op.getIndices()).getRank();
@@ -481,6 +500,7 @@ void kernels::registerElementModels(DialectRegistry &registry) {
     nn::PadOp::attachInterface<PadElements>(*context);
     nn::UnpackOp::attachInterface<UnpackElements>(*context);
     nn::IotaOp::attachInterface<IotaElements>(*context);
+    nn::RandomOp::attachInterface<RandomElements>(*context);
     nn::GatherOp::attachInterface<GatherElements>(*context);
     nn::GatherElementsOp::attachInterface<GatherElementsElements>(*context);
     nn::GatherNDOp::attachInterface<GatherNDElements>(*context);

@@ -24,13 +24,16 @@ public:
       getOperation().emitError("the module must hold one onnx.graph, not ") << graphs.size();
       return signalPassFailure();
     }
-    ModelConverter::Options options{.directory = directory, .keepParameters = keepParameters, .trainedNormsButFor = {}};
-    if (trainNorms) {
-      FailureOr<NamePatterns> frozen = NamePatterns::parse(
-          getOperation().getLoc(), "eval-norm", SmallVector<std::string>(evalNorms.begin(), evalNorms.end()));
-      if (failed(frozen))
+    ModelConverter::Options options{.directory = directory,
+                                    .keepParameters = keepParameters,
+                                    .trainedNormsButFor = {},
+                                    .trainedDropoutsButFor = {}};
+    if (train) {
+      FailureOr<NamePatterns> norms = namesOf("eval-norm", evalNorms), dropouts = namesOf("eval-dropout", evalDropouts);
+      if (failed(norms) || failed(dropouts))
         return signalPassFailure();
-      options.trainedNormsButFor = std::move(*frozen);
+      options.trainedNormsButFor = std::move(*norms);
+      options.trainedDropoutsButFor = std::move(*dropouts);
     }
     ModelConverter converter(getOperation(), graphs.front(), std::move(options));
     LogicalResult supported = converter.checkOperators();
@@ -43,6 +46,11 @@ public:
         emitRemark(location) << "the sizes are those of --dim: " << llvm::join(dims, ", ");
       signalPassFailure();
     }
+  }
+
+private:
+  FailureOr<NamePatterns> namesOf(StringRef what, const ListOption<std::string> &patterns) {
+    return NamePatterns::parse(getOperation().getLoc(), what, SmallVector<std::string>(patterns.begin(), patterns.end()));
   }
 };
 

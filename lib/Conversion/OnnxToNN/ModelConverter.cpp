@@ -56,7 +56,10 @@ std::string nodeName(onnx::NodeOp op) {
 ModelConverter::ModelConverter(ModuleOp module, onnx::GraphOp graph, Options options)
     : module(module), graph(graph), options(std::move(options)), symbols(module), builder(module.getContext()),
       stateBuilder(module.getContext()), emit(builder, known),
-      norms(emit, function, states, std::move(this->options.trainedNormsButFor)) {}
+      trainingInputs(emit, function), norms(trainingInputs, states, std::move(this->options.trainedNormsButFor)) {
+  if (this->options.trainedDropoutsButFor)
+    dropouts.emplace(trainingInputs, std::move(*this->options.trainedDropoutsButFor));
+}
 
 LogicalResult ModelConverter::run(ArrayRef<Shape> shapes) {
   if (failed(createFunction(shapes)))
@@ -113,6 +116,8 @@ LogicalResult ModelConverter::checkOperators() {
 
 LogicalResult ModelConverter::createFunction(ArrayRef<Shape> shapes) {
   MLIRContext *context = module.getContext();
+  if (dropouts && failed(TrainingInputs::requireFreeNames(graph.getLoc(), graph.getInputs())))
+    return failure();
   SmallVector<Type> types;
   SmallVector<DataType> elements;
   LogicalResult result = success();
@@ -355,7 +360,8 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
     emit.setLocation(where);
     return outputs;
   };
-  Node node(op, *row, version, inputs, emit, read, runBody, options.keepParameters ? &norms : nullptr);
+  Node node(op, *row, version, inputs, emit, read, runBody, options.keepParameters ? &norms : nullptr,
+            dropouts ? &*dropouts : nullptr);
   LogicalResult converts = row->convert(node);
   bool oversized = emit.takeOversized();
   if (failed(converts) || node.hasAttributeErrors())

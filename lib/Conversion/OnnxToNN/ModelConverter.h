@@ -1,6 +1,7 @@
 // One walk over the nodes of a graph that builds a function of nn.
 #pragma once
 
+#include "spillway/Conversion/OnnxToNN/Dropouts.h"
 #include "spillway/Conversion/OnnxToNN/Node.h"
 #include "spillway/Conversion/OnnxToNN/NormStatistics.h"
 
@@ -17,6 +18,8 @@ public:
     bool keepParameters = false;
     /// Norms that no name chooses take the statistics of their batch and update running ones.
     std::optional<NamePatterns> trainedNormsButFor;
+    /// Dropouts that no name chooses drop elements.
+    std::optional<NamePatterns> trainedDropoutsButFor;
   };
 
   ModelConverter(mlir::ModuleOp module, onnx::GraphOp graph, Options options);
@@ -70,7 +73,9 @@ private:
   /// By symbol.
   llvm::StringMap<zero::StateOp> states;
   llvm::StringMap<TensorValue> readStates;
+  TrainingInputs trainingInputs;
   NormStatistics norms;
+  std::optional<Dropouts> dropouts;
   /// Nodes of subgraphs that were converted, once for each run of their graph.
   uint64_t unrolledNodes = 0;
   /// Operators that were accepted although newer than the model's opset.

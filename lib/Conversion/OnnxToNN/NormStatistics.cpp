@@ -1,27 +1,11 @@
 #include "spillway/Conversion/OnnxToNN/NormStatistics.h"
 
-#include "spillway/Conversion/OnnxToNN/Passes.h"
-
 using namespace mlir;
 using namespace spillway;
 
 zero::StateOp NormStatistics::stateOf(Tensor tensor) const {
   auto use = tensor.value.getDefiningOp<zero::UseOp>();
   return use ? states.lookup(use.getState()) : zero::StateOp();
-}
-
-Tensor NormStatistics::isTraining() {
-  if (training)
-    return *training;
-  RankedTensorType type = emit.typeOf(DataType::boolean, {});
-  Builder builder(emit.context());
-  auto attributes = builder.getDictionaryAttr(
-      {builder.getNamedAttr(valueNameAttrName, builder.getStringAttr(trainingInputName)),
-       builder.getNamedAttr(valueTypeAttrName, builder.getStringAttr(name(DataType::boolean)))});
-  if (failed(function.insertArgument(function.getNumArguments(), type, attributes, function.getLoc())))
-    llvm_unreachable("an argument is appended");
-  training = Tensor{function.getArguments().back(), DataType::boolean};
-  return *training;
 }
 
 Tensor NormStatistics::current(Tensor state) const {

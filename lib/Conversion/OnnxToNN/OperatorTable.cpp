@@ -16,12 +16,12 @@ OperatorTable &OperatorTable::instance() {
     OperatorTable all;
     for (auto addFamily :
          {addActivations, addArithmetic, addAttention, addCasts, addContractions,
-          addContribAttention, addControlFlow, addConvolutions, addDeterminants, addEinsums, addFlexAttention,
-          addImageMovement, addImageNormalizations, addIndexing, addLinearAttention, addLogic, addMovement, addNGrams,
+          addContribAttention, addControlFlow, addConvolutions, addDeterminants, addDropout, addEinsums, addFlexAttention,
+          addImageMovement, addImageNormalizations, addIndexing, addLinearAttention, addLogic, addLosses, addMovement, addNGrams,
           addNormalizations, addOptimizers, addPooling, addQuantization,
           addQuantizedImages, addRecurrent,
           addReductions, addResizing, addSampling, addScatters, addSelections, addSequences,
-          addShapes, addSignals, addTraining})
+          addShapes, addSignals})
       addFamily(all);
     return all;
   }();

@@ -71,8 +71,10 @@ private:
       auto name = builder_.CreateString(op.getName().str());
       auto shape = builder_.CreateVector(op.getShape().data(), op.getShape().size());
       table::Slice place = slice(op.getBuffer());
-      bindings.push_back(
-          table::CreateBinding(builder_, name, dataType(op.getType()), shape, &place));
+      auto said = op->template getAttrOfType<DenseI64ArrayAttr>("spillway.classes");
+      table::Classes classes = said ? table::Classes(said[0], said[1], said[2]) : table::Classes();
+      bindings.push_back(table::CreateBinding(builder_, name, dataType(op.getType()), shape, &place,
+                                              said ? &classes : nullptr));
     }
     return builder_.CreateVector(bindings);
   }

@@ -204,6 +204,9 @@ private:
     bind<rt::InputOp>(function_.getArguments(), [&](unsigned i, StringRef name) {
       return function_.getArgAttrOfType<StringAttr>(i, name);
     });
+    for (auto [i, input] : llvm::enumerate(program_.getBody().front().getOps<rt::InputOp>()))
+      if (auto classes = function_.getArgAttrOfType<DenseI64ArrayAttr>(i, "spillway.classes"); classes && !classes.empty())
+        input->setAttr("spillway.classes", classes);
     bind<rt::OutputOp>(returned().getOperands(), [&](unsigned i, StringRef name) {
       return function_.getResultAttrOfType<StringAttr>(i, name);
     });

@@ -336,6 +336,20 @@ TEST_F(DerivativeTest, normalizations) {
     return %r : tensor<3x4xf64> })");
 }
 
+// The bits have no derivative; what they choose has.
+TEST_F(DerivativeTest, dropout) {
+  check(R"(func.func @main(%x: tensor<3x8xf64>) -> tensor<3x8xf64> {
+    %k = arith.constant dense<7> : tensor<i64>
+    %bits = nn.random %k : tensor<i64> -> tensor<3x8xi32>
+    %limit = arith.constant dense<1610612736> : tensor<3x8xi32>
+    %drops = arith.cmpi ult, %bits, %limit : tensor<3x8xi32>
+    %zero = arith.constant dense<0.0> : tensor<3x8xf64>
+    %scale = arith.constant dense<1.6> : tensor<3x8xf64>
+    %s = arith.mulf %x, %scale : tensor<3x8xf64>
+    %r = arith.select %drops, %zero, %s : tensor<3x8xi1>, tensor<3x8xf64>
+    return %r : tensor<3x8xf64> })");
+}
+
 // What is equal shares, but a constant bound passes all on and zero nothing.
 TEST_F(DerivativeTest, kinksFollowPyTorch) {
   auto gradient = [&](const std::string &body, double x) {

@@ -103,6 +103,18 @@ TEST_F(InterpreterTest, movesElements) {
          "tensor<0x3xf32>", "dense<>");
 }
 
+// What another implementation of Threefry-2x32 gives.
+TEST_F(InterpreterTest, makesRandomBits) {
+  expect("%k = arith.constant dense<0> : tensor<i64>\n%r = nn.random %k : tensor<i64> -> tensor<3xi32>", "tensor<3xi32>",
+         "dense<[0x6B200159, 0x508EFB2C, 0x64A626EC]>");
+  // Each key counts from zero on.
+  expect("%k = arith.constant dense<[81985529216486895, 0]> : tensor<2xi64>\n"
+         "%r = nn.random %k : tensor<2xi64> -> tensor<2x1x2xi32>",
+         "tensor<2x1x2xi32>", "dense<[[[0xAAA4D889, 0x75A52907]], [[0x6B200159, 0x508EFB2C]]]>");
+  expect("%k = arith.constant dense<0> : tensor<0xi64>\n%r = nn.random %k : tensor<0xi64> -> tensor<0x3xi32>",
+         "tensor<0x3xi32>", "dense<>");
+}
+
 TEST_F(InterpreterTest, unpacksBytes) {
   auto unpack = [&](std::string bits, std::string to, std::string expected) {
     // 0x21, 0x8f, 0x70

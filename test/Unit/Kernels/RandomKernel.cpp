@@ -204,6 +204,11 @@ private:
                   fmt::format("nn.iota dim {} : {}", below(static_cast<int64_t>(shape.size())),
                               result.type()));
     }
+    if (chance(0.2) && element == "i32") {
+      auto keyDims = static_cast<size_t>(below(static_cast<int64_t>(shape.size()) + 1));
+      Tensor result{"", shape, element}, key = argument(Shape(shape.begin(), shape.begin() + keyDims), "i64");
+      return emit(shape, element, fmt::format("nn.random {} : {} -> {}", key.name, key.type(), result.type()));
+    }
     return argument(shape, element);
   }
 

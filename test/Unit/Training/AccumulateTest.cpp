@@ -142,6 +142,13 @@ TEST_F(AccumulateTest, movement) {
                  "%r = nn.pad <reflect> %x low [0, 0, 1] : tensor<2x4x6xf32> -> tensor<2x4x8xf32>"));
 }
 
+TEST_F(AccumulateTest, randomNumbers) {
+  check(function("tensor<2x3x5xi32>", "%r = nn.random %i : tensor<2x3xi64> -> tensor<2x3x5xi32>"));
+  check(function("tensor<7x2x3xi32>", "%s = nn.slice %i offsets [1, 2] strides [1, 1] : tensor<2x3xi64> -> tensor<1x1xi64> "
+                                      "%k = nn.reshape %s : tensor<1x1xi64> -> tensor<i64> "
+                                      "%r = nn.random %k : tensor<i64> -> tensor<7x2x3xi32>"));
+}
+
 TEST_F(AccumulateTest, indexing) {
   check(function("tensor<2x3x5xf32>", "%w = nn.iota dim 0 : tensor<7x5xf32> "
                                       "%r = nn.gather %w[%i] dim 0 : tensor<7x5xf32>, tensor<2x3xi64> -> tensor<2x3x5xf32>"));

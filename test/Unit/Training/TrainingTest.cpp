@@ -89,7 +89,7 @@ protected:
     OperationOptions operations;
     for (auto &[name, size] : info["dims"].items())
       operations.dims.push_back(name + "=" + size.dump());
-    operations.gradientsOf = info["loss"].get<std::string>();
+    operations.gradientsOf = std::vector{info["loss"].get<std::string>()};
     operations.optimizer = optimizer();
     operations.optimizer->precision = precision;
     operations.freeze = info["freeze"];

@@ -6,6 +6,7 @@
 #include "runtime/base/Near.h"
 #include "runtime/base/Nearest.h"
 #include "runtime/base/Size.h"
+#include "runtime/base/Threefry.h"
 #include "runtime/memory/Arena.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 
@@ -42,6 +43,13 @@ TEST(Near, infinitiesAndNaNsAreNearThemselvesAlone) {
         EXPECT_EQ(isNear(other, special, limit), same) << other << " " << special;
       }
   }
+}
+
+// The known answers that Random123 ships.
+TEST(Threefry, givesKnownAnswers) {
+  EXPECT_EQ(threefry(0, 0), 0x99ba4efe6b200159);
+  EXPECT_EQ(threefry(~uint64_t(0), ~uint64_t(0)), 0xbb002be71cb996fc);
+  EXPECT_EQ(threefry(0x0370734413198a2e, 0x85a308d3243f6a88), 0x483df7a0c4923a9c);
 }
 
 TEST(MappedFile, isTheUsersToName) {

@@ -77,9 +77,11 @@ private:
     std::vector<Offset<table::Binding>> encoded;
     for (const Binding &binding : bindings) {
       table::Slice slice = encode(binding.slice);
+      Classes said = binding.classes.value_or(Classes());
+      table::Classes classes(said.count, said.ignored, said.first);
       encoded.push_back(table::CreateBindingDirect(builder_, binding.name.c_str(),
-                                                   static_cast<uint8_t>(binding.dataType),
-                                                   &binding.shape, &slice));
+                                                   static_cast<uint8_t>(binding.dataType), &binding.shape, &slice,
+                                                   binding.classes ? &classes : nullptr));
     }
     return encoded;
   }

@@ -196,6 +196,7 @@ TEST_F(ProgramTest, refusesEachContradiction) {
       {"arena of", [](auto &p, auto &) { p.arenaBytes[0] = uint64_t(1) << 50; }},
       {"input 'ids' occurs twice", [](auto &p, auto &) { p.inputs.push_back(p.inputs[0]); }},
       {"invalid data type", [](auto &p, auto &) { p.inputs[0].dataType = DataType(60); }},
+      {"holds classes that are no integers", [](auto &p, auto &) { p.outputs[0].classes = Classes{2, -100, 0}; }},
       {"invalid shape", [](auto &p, auto &) { p.inputs[0].shape = {-4, -1}; }},
       {"takes 64", [](auto &p, auto &) { p.inputs[0].shape = {8}; }},
       {"at 4;", [](auto &p, auto &) { p.inputs[0].slice.offset = 4; }},

@@ -168,6 +168,29 @@ TEST_F(DataSetTest, bringsTheSamplesOfAllInputsInStep) {
   EXPECT_NE(status.error().message.find("became shorter"), std::string::npos);
 }
 
+TEST_F(DataSetTest, namesLabelsThatAreNoClasses) {
+  inputs = {{"labels", DataType::i32, {1, 2, 3}, {Tier::host, 0, 24}, Classes{5, -100, 1}}};
+  auto refusalOf = [&](std::vector<int32_t> labels) -> std::string {
+    files["labels"] = folder.path() / "labels";
+    Status status = writeNpy(files["labels"], DataType::i32, std::vector<int64_t>{2, 2, 3}, std::as_bytes(std::span(labels)));
+    Result<DataSet> data = open();
+    if (!status.ok() || !data.ok())
+      return "not written";
+    std::vector<std::byte> memory(24);
+    status = data->load(std::vector<uint64_t>{1}, [&](const Binding &) { return std::span(memory); });
+    return status.ok() ? "" : status.error().message;
+  };
+  // The first place is not looked at, nor are samples that do not come.
+  EXPECT_EQ(refusalOf({-1, 9, 9, 9, 9, 9, 9, -7, 9, 0, 4, -100}), "");
+  EXPECT_EQ(refusalOf({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0}),
+            "input 'labels': sample 1 holds 5 at element 4; its labels are from 0 to 4, or -100");
+  EXPECT_EQ(refusalOf({0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0}),
+            "input 'labels': sample 1 holds -1 at element 3; its labels are from 0 to 4, or -100");
+  inputs[0].classes = Classes{5, 2, 0};
+  EXPECT_EQ(refusalOf({0, 0, 0, 0, 0, 0, -100, 0, 0, 0, 0, 0}),
+            "input 'labels': sample 1 holds -100 at element 0; its labels are from 0 to 4");
+}
+
 TEST_F(DataSetTest, namesWhatDoesNotFit) {
   write("ids", DataType::i64, {7, 3});
   EXPECT_EQ(refusal(), "missing data: labels u8[4] (give each as --data NAME=FILE.npy)");

@@ -200,6 +200,22 @@ func.func @f() {
 
 // -----
 
+func.func @f(%k: tensor<2xi64>) {
+  // expected-error@+1 {{C1: the result must begin with the dimensions of the key}}
+  %0 = nn.random %k : tensor<2xi64> -> tensor<3x2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%k: tensor<2xi64>) {
+  // expected-error@+1 {{C2: more than 2^32 elements belong to a key}}
+  %0 = nn.random %k : tensor<2xi64> -> tensor<2x65536x65537xi32>
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<2x3xf32>, %i: tensor<4xi64>) {
   // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
   %0 = nn.gather %a[%i] dim 2 : tensor<2x3xf32>, tensor<4xi64> -> tensor<2x4xf32>

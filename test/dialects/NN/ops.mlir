@@ -22,6 +22,9 @@ func.func private @operations(
   %7 = nn.pad <edge> %a low [0, 0] : tensor<2x3xf32> -> tensor<2x9xf32>
   // CHECK: nn.pad <wrap> %{{[a-z0-9]+}} low [0, 5] : tensor<2x3xf32> -> tensor<2x8xf32>
   %8 = nn.pad <wrap> %a low [0, 5] : tensor<2x3xf32> -> tensor<2x8xf32>
+  // CHECK: nn.random %{{.*}} : tensor<2xi64> -> tensor<2x3xi32>
+  %keys = nn.iota dim 0 : tensor<2xi64>
+  %bits = nn.random %keys : tensor<2xi64> -> tensor<2x3xi32>
   // CHECK: nn.iota dim 1 : tensor<2x3xi64>
   %9 = nn.iota dim 1 : tensor<2x3xi64>
   // CHECK: nn.gather %{{[a-z0-9]+}}[%{{[a-z0-9]+}}] dim 1 : tensor<2x3xf32>, tensor<4xi64> -> tensor<2x4xf32>

@@ -10,6 +10,7 @@
 
 namespace spillway {
 
+class Dropouts;
 class NormStatistics;
 
 /// The driver has checked the numbers of inputs and outputs and the class of the
@@ -28,9 +29,10 @@ public:
       mlir::Region &, llvm::ArrayRef<NodeValue>)>;
 
   Node(onnx::NodeOp op, const Operator &row, int64_t version, llvm::ArrayRef<NodeValue> inputs,
-       Emitter &emit, Reader readValue, BodyRunner runBody, NormStatistics *norms)
+       Emitter &emit, Reader readValue, BodyRunner runBody, NormStatistics *norms, Dropouts *dropouts)
       : emit(emit), op(op), row(row), opsetVersion(version), inputs(inputs),
-        outputs(op->getNumResults()), readValue(readValue), runBody(runBody), norms_(norms) {}
+        outputs(op->getNumResults()), readValue(readValue), runBody(runBody), norms_(norms),
+        dropouts_(dropouts) {}
 
   Emitter &emit;
 
@@ -40,6 +42,8 @@ public:
   llvm::StringRef name() const;
   /// Null where the model is neither differentiated nor trained.
   NormStatistics *norms() const { return norms_; }
+  /// Null where the model is not trained.
+  Dropouts *dropouts() const { return dropouts_; }
   mlir::InFlightDiagnostic error() { return mlir::emitError(op.getLoc()) << row.name << ": "; }
 
   // Inputs
@@ -143,6 +147,7 @@ private:
   Reader readValue;
   BodyRunner runBody;
   NormStatistics *norms_;
+  Dropouts *dropouts_;
   llvm::StringSet<> consulted;
   bool attributeErrors = false;
 };

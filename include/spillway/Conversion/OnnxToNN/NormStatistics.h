@@ -1,12 +1,11 @@
 // Running statistics of norms, in a model that is differentiated or trained.
 #pragma once
 
-#include "spillway/Conversion/OnnxToNN/Emitter.h"
+#include "spillway/Conversion/OnnxToNN/TrainingInputs.h"
 #include "spillway/Support/NamePatterns.h"
 
 #include "dialects/Zero/Zero.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -17,11 +16,11 @@ namespace spillway {
 /// They are states that no optimizer trains; a step that trains updates them.
 class NormStatistics {
 public:
-  /// `function` is set when norms are converted; `states` are those of the model, by symbol. `trains` are the
-  /// norms that no name of `frozen` chooses; without it, none does.
-  NormStatistics(Emitter &emit, mlir::func::FuncOp &function, const llvm::StringMap<zero::StateOp> &states,
+  /// `states` are those of the model, by symbol. All norms train that no name of `trainedButFor` chooses; without it,
+  /// none does.
+  NormStatistics(TrainingInputs &inputs, const llvm::StringMap<zero::StateOp> &states,
                  std::optional<NamePatterns> trainedButFor)
-      : emit(emit), function(function), states(states), trainedButFor(std::move(trainedButFor)) {}
+      : inputs(inputs), states(states), trainedButFor(std::move(trainedButFor)) {}
 
   /// The state that a tensor is; null where it is none.
   zero::StateOp stateOf(Tensor tensor) const;
@@ -34,8 +33,7 @@ public:
     return trains() && llvm::none_of(names, [&](llvm::StringRef name) { return trainedButFor->match(name); });
   }
 
-  /// Whether the step trains or evaluates: a boolean input of the function, of rank 0.
-  Tensor isTraining();
+  Tensor isTraining() { return inputs.isTraining(); }
   /// The value of a state behind all norms that were converted before.
   Tensor current(Tensor state) const;
   void update(Tensor state, Tensor next);
@@ -43,11 +41,9 @@ public:
   void emitUpdates(mlir::OpBuilder &builder);
 
 private:
-  Emitter &emit;
-  mlir::func::FuncOp &function;
+  TrainingInputs &inputs;
   const llvm::StringMap<zero::StateOp> &states;
   std::optional<NamePatterns> trainedButFor;
-  std::optional<Tensor> training;
   llvm::MapVector<mlir::Attribute, Tensor> updated;
 };
 

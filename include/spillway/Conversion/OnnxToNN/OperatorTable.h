@@ -75,6 +75,7 @@ void addContractions(OperatorTable &table);
 void addControlFlow(OperatorTable &table);
 void addConvolutions(OperatorTable &table);
 void addDeterminants(OperatorTable &table);
+void addDropout(OperatorTable &table);
 void addEinsums(OperatorTable &table);
 void addFlexAttention(OperatorTable &table);
 void addImageMovement(OperatorTable &table);
@@ -82,6 +83,7 @@ void addImageNormalizations(OperatorTable &table);
 void addIndexing(OperatorTable &table);
 void addLinearAttention(OperatorTable &table);
 void addLogic(OperatorTable &table);
+void addLosses(OperatorTable &table);
 void addMovement(OperatorTable &table);
 void addNGrams(OperatorTable &table);
 void addNormalizations(OperatorTable &table);
@@ -98,6 +100,5 @@ void addSelections(OperatorTable &table);
 void addSequences(OperatorTable &table);
 void addShapes(OperatorTable &table);
 void addSignals(OperatorTable &table);
-void addTraining(OperatorTable &table);
 
 } // namespace spillway

@@ -19,11 +19,11 @@ namespace spillway {
 /// the element type by its name in runtime/base/DataType.h.
 inline constexpr llvm::StringLiteral valueNameAttrName = "spillway.name";
 inline constexpr llvm::StringLiteral valueTypeAttrName = "spillway.type";
+/// On an argument that holds classes, three integers: how many there are, what is no class and may be there, and the first
+/// place of dimension 1 that must be one of these. Empty where several losses say different things.
+inline constexpr llvm::StringLiteral classesAttrName = "spillway.classes";
 /// On arguments of a function whose conversion failed: an operator had to know their values.
 inline constexpr llvm::StringLiteral mustBeKnownAttrName = "spillway.must_be_known";
-
-/// The input that says whether a step trains or only evaluates: one boolean.
-inline constexpr llvm::StringLiteral trainingInputName = "training";
 
 /// The operators that convert, as a page of markdown.
 void printOperators(llvm::raw_ostream &os);

@@ -26,7 +26,7 @@ def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
     - a `zero.state` per initializer that is used; its bytes are not read. Integers of
       at most 64 Ki elements, up to 16 floats, and what an operator needs to know at
       compile time (shapes, axes, pads) are read from the file;
-    - with `train-norms`, a `zero.update` for each running statistic, at the function's end.
+    - with `train`, a `zero.update` for each running statistic, at the function's end.
 
     Shape arithmetic and sequences disappear. Every node's location goes with what is made of it. Errors
     are reported together: unbound dimensions, unsupported operators, and nodes
@@ -39,12 +39,15 @@ def ConvertOnnxToNNPass : Pass<"convert-onnx-to-nn", "::mlir::ModuleOp"> {
            "Folder that the paths of initializers are relative to">,
     Option<"keepParameters", "keep-parameters", "bool", "false",
            "Floating-point initializers with dimensions stay states, however small: they train">,
-    Option<"trainNorms", "train-norms", "bool", "false",
+    Option<"train", "train", "bool", "false",
            "Batch normalization takes the statistics of the batch, whatever the file says, and updates the running "
-           "ones. An input `training` of one boolean says whether a step does so, or evaluates">,
+           "ones; Dropout drops elements, whatever the file says. An input `training` of one boolean says whether a "
+           "step does so, or evaluates; an input `random` of i64 holds a key of random numbers for each dropout">,
     ListOption<"evalNorms", "eval-norms", "std::string",
                "Regular expressions (POSIX, extended): a norm with a whole name that matches, of its node or of an "
                "initializer, keeps its running statistics as they are and normalizes with them">,
+    ListOption<"evalDropouts", "eval-dropouts", "std::string",
+               "Regular expressions (POSIX, extended): a dropout with a node whose whole name matches drops nothing">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",

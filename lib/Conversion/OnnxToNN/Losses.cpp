@@ -1,36 +1,13 @@
-// Operators of training, in their inference form, and losses.
+// Losses that are operators.
 
+#include "spillway/Conversion/OnnxToNN/ClassLabels.h"
 #include "spillway/Conversion/OnnxToNN/Node.h"
+#include "spillway/Conversion/OnnxToNN/Passes.h"
 
 using namespace mlir;
 using namespace spillway;
 
 namespace {
-
-LogicalResult convertDropout(Node &node) {
-  Emitter &emit = node.emit;
-  node.ignoreAttr("seed");
-  node.ignoreAttr("ratio");
-  if (node.has(2)) {
-    auto training = node.intScalar(2, "training_mode");
-    if (failed(training))
-      return failure();
-    double ratio = 0.5;
-    if (node.has(1)) {
-      auto given = node.floatScalar(1, "the ratio");
-      if (failed(given))
-        return failure();
-      ratio = *given;
-    }
-    if (*training != 0 && ratio != 0)
-      return node.error() << "converts in inference form only";
-  }
-  Tensor x = node.in(0);
-  node.set(0, x);
-  if (node.wants(1)) // before opset 10 the mask had the input's type
-    node.set(1, emit.splatInt(node.version() < 10 ? x.type : DataType::boolean, x.shape(), 1));
-  return success();
-}
 
 enum class Reduction { none, sum, mean };
 
@@ -62,19 +39,15 @@ LogicalResult lossOf(Node &node, Tensor logProbabilities) {
     return node.error() << "there must be one weight per class, of the scores' type";
 
   std::optional<Tensor> counts;
+  int64_t ignoredClass = node.attr("ignore_index", int64_t{0});
+  markClasses(labels.value, scores.size(1), ignoredClass);
   if (node.hasAttr("ignore_index")) {
-    Tensor ignored =
-        emit.splatInt(labels.type, labels.shape(), node.attr("ignore_index", int64_t{0}));
+    Tensor ignored = emit.splatInt(labels.type, labels.shape(), ignoredClass);
     Tensor isIgnored = emit.compare(Emitter::Order::equal, labels, ignored);
     labels = emit.select(isIgnored, emit.like(labels, 0), labels);
     counts = emit.cast(emit.logicalNot(isIgnored), scores.type);
   }
-  Shape column(labels.shape());
-  column.insert(column.begin() + 1, 1);
-  Tensor picked{emit.create<nn::GatherElementsOp>(emit.typeOf(scores.type, column), scores.value,
-                                                  emit.reshape(labels, column).value, 1),
-                scores.type};
-  Tensor loss = emit.neg(emit.reshape(picked, labels.shape()));
+  Tensor loss = negatedPick(emit, scores, labels, 1);
   if (weights) {
     Tensor weight = emit.gather(*weights, labels, 0);
     counts = counts ? emit.mul(*counts, weight) : weight;
@@ -107,11 +80,53 @@ LogicalResult convertSoftmaxCrossEntropy(Node &node) {
 
 } // namespace
 
-void spillway::addTraining(OperatorTable &table) {
+Tensor spillway::negatedPick(Emitter &emit, Tensor logs, Tensor labels, int64_t dim) {
+  Shape column(labels.shape());
+  column.insert(column.begin() + dim, 1);
+  Tensor picked{emit.create<nn::GatherElementsOp>(emit.typeOf(logs.type, column), logs.value,
+                                                  emit.reshape(labels, column).value, dim),
+                logs.type};
+  return emit.neg(emit.reshape(picked, labels.shape()));
+}
+
+/// Where a slice begins along dimension 1, if it is all from there on.
+static std::optional<int64_t> beginOf(nn::SliceOp slice) {
+  RankedTensorType from = slice.getOperand().getType(), to = slice.getType();
+  if (from.getRank() < 2 || llvm::any_of(slice.getStrides(), [](int64_t stride) { return stride != 1; }))
+    return std::nullopt;
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    if (to.getDimSize(d) != from.getDimSize(d) - (d == 1 ? slice.getOffsets()[1] : 0))
+      return std::nullopt;
+  return slice.getOffsets()[1];
+}
+
+void spillway::markClasses(Value labels, int64_t count, int64_t ignored, int64_t first) {
+  while (Operation *op = labels.getDefiningOp()) {
+    bool mayMove = first == 0 && isa<nn::ReshapeOp>(op);
+    if (auto slice = dyn_cast<nn::SliceOp>(op)) {
+      std::optional<int64_t> begin = beginOf(slice);
+      if (!begin)
+        return;
+      first += *begin;
+    } else if (!mayMove && !isa<arith::ExtSIOp, arith::TruncIOp>(op)) {
+      return;
+    }
+    labels = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(labels);
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function)
+    return;
+  Builder builder(function.getContext());
+  auto known = function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), classesAttrName);
+  auto said = builder.getDenseI64ArrayAttr({count, ignored, first});
+  function.setArgAttr(argument.getArgNumber(), classesAttrName,
+                      !known || known == said ? said : builder.getDenseI64ArrayAttr({}));
+}
+
+void spillway::addLosses(OperatorTable &table) {
   constexpr auto floats = TypeClass::floats;
   table.add({
-      {"Dropout", 7, convertDropout, 1, 1, 2, floats},
-      {"Dropout", 12, convertDropout, 1, 3, 2, floats, "inference form only"},
       {"NegativeLogLikelihoodLoss", 12, convertNegativeLogLikelihood, 2, 3, 1, floats},
       {"SoftmaxCrossEntropyLoss", 12, convertSoftmaxCrossEntropy, 2, 3, 2, floats},
   });
