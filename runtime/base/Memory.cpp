@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 
 namespace spillway {
 
@@ -50,6 +51,12 @@ void limitTo(const std::filesystem::path &group, const GroupFiles &files, Memory
   memory.total = std::min(memory.total, *limit);
   memory.available = std::min(memory.available, *limit - std::min(used, *limit));
 }
+
+uint64_t anonymousBytes(const std::filesystem::path &proc) {
+  uint64_t size = 0, resident = 0, shared = 0;
+  std::ifstream(proc / "self/statm") >> size >> resident >> shared;
+  return (resident - std::min(resident, shared)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
 } // namespace
 
 Memory machineMemory(const std::filesystem::path &proc, const std::filesystem::path &groups) {
@@ -57,7 +64,7 @@ Memory machineMemory(const std::filesystem::path &proc, const std::filesystem::p
     std::optional<uint64_t> number = numberIn(proc / "meminfo", key);
     return number ? *number * 1024 : unlimited;
   };
-  Memory memory{kibibytes("MemTotal:"), kibibytes("MemAvailable:")};
+  Memory memory{kibibytes("MemTotal:"), kibibytes("MemAvailable:"), anonymousBytes(proc)};
   for (const GroupFiles &files : groupFiles) {
     std::filesystem::path group = groups / files.folder;
     limitTo(group, files, memory);

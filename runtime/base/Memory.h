@@ -12,6 +12,8 @@ struct Memory {
   uint64_t total = 0;
   /// Of that, what is free, or holds files that can be read again.
   uint64_t available = 0;
+  /// What this process has taken of it already: pages that hold no file.
+  uint64_t own = 0;
 };
 
 /// What the kernel says in `proc` and `groups`; 2^63 where it says nothing.

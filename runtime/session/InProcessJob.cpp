@@ -42,7 +42,8 @@ Status InProcessJob::requireMemory() const {
     for (uint64_t bytes : session->program().arenaBytes)
       needed += bytes;
   Memory memory = machineMemory();
-  if (needed <= memory.available)
+  // An engine may have made the arenas resident when it registered them.
+  if (needed <= memory.available + std::min(memory.own, needed))
     return {};
   return machineError("a step of '{}' computes in {} of memory; this machine has {}, {} of them free. "
                       "`spillway replan --memory SIZE` plans for less",

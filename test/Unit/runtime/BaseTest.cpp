@@ -18,6 +18,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 using namespace spillway;
@@ -189,6 +190,9 @@ TEST(Memory, isThatOfTheGroupThatLeavesLeast) {
   write(proc / "meminfo", "MemTotal:        1000 kB\nMemFree:  1 kB\nMemAvailable:     500 kB\n");
   EXPECT_EQ(machineMemory(proc, groups).total, 1000u * 1024);
   EXPECT_EQ(machineMemory(proc, groups).available, 500u * 1024);
+  EXPECT_EQ(machineMemory(proc, groups).own, 0u);
+  write(proc / "self/statm", "100 40 15 3 0 20 0\n");
+  EXPECT_EQ(machineMemory(proc, groups).own, 25u * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
   write(proc / "self/cgroup", "4:memory:/old\n0::/a/b\n");
   write(groups / "a/b/memory.max", "max\n");
   EXPECT_EQ(machineMemory(proc, groups).total, 1000u * 1024);
