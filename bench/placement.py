@@ -18,6 +18,10 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+root = pathlib.Path(__file__).parent.parent
+sys.path.insert(0, str(root / "test" / "EndToEnd"))
+from in_memory_group import entering, make_group
+
 MIB = 1 << 20
 SPARE = 32 * MIB
 
@@ -28,47 +32,26 @@ parser.add_argument("--runs", type=int, default=20)
 arguments = parser.parse_args()
 bin, folder = arguments.bin.resolve(), arguments.folder.resolve()
 folder.mkdir(parents=True, exist_ok=True)
-examples = pathlib.Path(__file__).parent.parent / "examples"
+examples = root / "examples"
 
 
 def call(program, *options, **more):
     subprocess.run([str(bin / program), *map(str, options)], cwd=folder, check=True, **more)
 
 
-def memory_group(limit):
-    """A control group with a memory limit, as the path of its cgroup.procs; None where there is none."""
-    for parent, file in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
-        group = pathlib.Path(parent) / f"spillway-{os.getpid()}"
-        if not (group.parent / "cgroup.procs").exists():
-            continue
-        try:
-            group.mkdir(exist_ok=True)
-            (group / file).write_text(str(limit))
-            return group / "cgroup.procs"
-        except OSError:
-            if group.exists():
-                group.rmdir()
-    return None
-
-
 def run(bundle, budget, options):
-    procs = memory_group(budget + SPARE)
-
-    def enter():
-        if procs:
-            procs.write_text(str(os.getpid()))
-
+    group = make_group(budget + SPARE)
     child = subprocess.Popen(
         [bin / "spillway", "run", bundle, "--input", "input_ids=ids.npy", "--output", "logits=out.npy",
-         "--stats", "stats.json", *options], cwd=folder, preexec_fn=enter)
+         "--stats", "stats.json", *options], cwd=folder, preexec_fn=entering(group))
     _, status, usage = os.wait4(child.pid, 0)
-    if procs:
-        procs.parent.rmdir()
+    if group:
+        group.rmdir()
     if status:
         sys.exit(f"{bundle}: the run ended with status {status}")
     stats = json.loads((folder / "stats.json").read_text())
     return SimpleNamespace(
-        grouped=procs is not None,
+        grouped=group is not None,
         peak=usage.ru_maxrss * 1024,
         ratio=stats["disk_read_bytes"] / max(stats["planned_read_bytes"], 1),
         digest=hashlib.sha256((folder / "out.npy").read_bytes()).hexdigest(),

@@ -8,6 +8,7 @@ import sys
 
 
 def make_group(limit):
+    """A control group of `limit` bytes of memory; None where this process may not make one."""
     for parent, file in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
         group = pathlib.Path(parent, f"spillway-{os.getpid()}")
         try:
@@ -22,11 +23,20 @@ def make_group(limit):
     return None
 
 
-group = make_group(int(sys.argv[1]) << 20)
-enter = (lambda: (group / "cgroup.procs").write_text(str(os.getpid()))) if group else None
-try:
-    code = subprocess.run(sys.argv[2:], preexec_fn=enter).returncode
-finally:
-    if group:
-        group.rmdir()
-sys.exit(code)
+def entering(group):
+    """What a child process does first, to be in the group."""
+    return (lambda: (group / "cgroup.procs").write_text(str(os.getpid()))) if group else None
+
+
+def main():
+    group = make_group(int(sys.argv[1]) << 20)
+    try:
+        code = subprocess.run(sys.argv[2:], preexec_fn=entering(group)).returncode
+    finally:
+        if group:
+            group.rmdir()
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
