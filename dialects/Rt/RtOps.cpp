@@ -13,6 +13,9 @@ namespace zero = spillway::zero;
 
 namespace {
 
+/// Of files, past the page cache.
+constexpr uint64_t blockBytes = 4096;
+
 ParseResult parseTierName(OpAsmParser &parser, zero::TierAttr &tier) {
   StringRef name;
   SMLoc where = parser.getCurrentLocation();
@@ -255,11 +258,17 @@ void CopyOp::visitAccesses(function_ref<void(Value, bool)> visit) {
 }
 LogicalResult CopyOp::verify() {
   BufferOp source = bufferOf(getSource()), target = bufferOf(getTarget());
-  if (source && target && source.getBytes() != target.getBytes())
+  if (!source || !target)
+    return success();
+  if (source.getBytes() != target.getBytes())
     return emitOpError("C1: the buffers differ in bytes");
-  if (getStream() != Stream::compute && getStream() != Stream::copy_up &&
-      getStream() != Stream::copy_down)
-    return emitOpError("C2: no copies on the stream ") << stringifyStream(getStream());
+  bool isToDrive = target.getTier() == zero::Tier::nvme, isFromDrive = source.getTier() == zero::Tier::nvme;
+  bool isOnFileStream = getStream() == Stream::read || getStream() == Stream::write;
+  if ((isToDrive && isFromDrive) || isToDrive != (getStream() == Stream::write) ||
+      isFromDrive != (getStream() == Stream::read) || getStream() == Stream::communicate)
+    return emitOpError("C2: no such copies on the stream ") << stringifyStream(getStream());
+  if (isOnFileStream && (source.getOffset() % blockBytes != 0 || target.getOffset() % blockBytes != 0))
+    return emitOpError("C3: the buffers must start at multiples of ") << blockBytes;
   return success();
 }
 

@@ -41,7 +41,7 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
 }
 
 def Rt_ArenaOp : Rt_Op<"arena", [HasParent<"ProgramOp">]> {
-  let summary = "All memory of a tier that the program uses, in bytes";
+  let summary = "All memory of a tier that the program uses, in bytes; of NVMe a scratch file, not the states";
   let arguments = (ins Zero_TierAttr:$tier, I64Attr:$bytes);
   let assemblyFormat = "custom<TierName>($tier) $bytes attr-dict";
 }
@@ -152,11 +152,13 @@ def Rt_WriteOp : Rt_SymbolCommandOp<"write"> {
 }
 
 def Rt_CopyOp : Rt_CommandOp<"copy"> {
-  let summary = "Copies a buffer to another, on the compute or a copy stream";
+  let summary = "Copies a buffer to another, on the compute or a copy stream; to NVMe on the write stream, from there on the read stream";
   let description = [{
     **Constraints**
     - C1: the buffers have the same number of bytes.
-    - C2: the stream is compute or a copy stream.
+    - C2: the stream is write where the target lies in NVMe, read where the source does, else compute or a copy stream;
+      they do not both lie there.
+    - C3: a buffer in NVMe, and the one that is copied to or from it, starts at a multiple of 4096.
   }];
   let arguments = (ins Rt_Buffer:$source, Rt_Buffer:$target, Rt_StreamAttr:$stream,
                        Variadic<Rt_Event>:$after, OptionalAttr<StrAttr>:$label);

@@ -59,7 +59,7 @@ public:
   }
   std::byte *address(const Slice &slice) const { return addressOf(arenas_, slice); }
   int32_t &fault(uint32_t index) { return faults_[index]; }
-  /// Of a command that is read piece by piece.
+  /// Of a command that is read piece by piece, or written by several requests.
   uint32_t &piecesInFlight(uint32_t index) { return piecesInFlight_[index]; }
   /// Of a lookup.
   LookupRoom &lookupRoom(uint32_t index) { return *lookupRooms_[index]; }

@@ -7,7 +7,7 @@
 namespace spillway {
 
 namespace {
-/// A set of bytes of the arenas.
+/// A set of bytes of the arenas, and of the scratch file.
 class ByteSet {
 public:
   void add(const Slice &slice) {
@@ -57,7 +57,7 @@ private:
     return it != runs.begin() && std::prev(it)->second >= begin ? std::prev(it) : it;
   }
 
-  std::array<std::map<uint64_t, uint64_t>, tierCount> runs_;
+  std::array<std::map<uint64_t, uint64_t>, tierCount + 1> runs_;
 };
 
 /// What a command reads and writes of the arenas.
@@ -88,6 +88,10 @@ Access accessOf(const Program &program, const Command &command) {
     return {.reads = {}, .writes = {read->target}};
   if (auto *copy = std::get_if<CopyOperation>(&command.operation))
     return {.reads = {copy->source}, .writes = {copy->target}};
+  if (auto *offload = std::get_if<OffloadOperation>(&command.operation))
+    return {.reads = {offload->source}, .writes = {offload->target}};
+  if (auto *restore = std::get_if<RestoreOperation>(&command.operation))
+    return {.reads = {restore->source}, .writes = {restore->target}};
   if (auto *gather = std::get_if<AllGatherOperation>(&command.operation))
     return {.reads = {gather->source}, .writes = {gather->target}, .begins = false};
   if (auto *lookup = std::get_if<LookupOperation>(&command.operation)) {

@@ -5,6 +5,7 @@
 #include "runtime/executor/Examination.h"
 #include "runtime/executor/ReadStream.h"
 #include "runtime/executor/RowLookup.h"
+#include "runtime/executor/Scratch.h"
 #include "runtime/executor/WriteStream.h"
 
 #include <algorithm>
@@ -74,7 +75,8 @@ private:
 class Executor::Impl {
 public:
   explicit Impl(const ExecutorResources &resources)
-      : resources_(resources), state_(resources.communicator) {}
+      : resources_(resources), state_(resources.communicator),
+        scratch_(resources.program, resources.store.folder()) {}
 
   Status initialise() {
     const Program &program = resources_.program;
@@ -97,7 +99,11 @@ public:
     prologue_.emplace(program.prologue, arenas_);
     step_.emplace(program.step, arenas_);
     checkpoint_.emplace(program.checkpoint, arenas_);
-    return startStreams();
+    Status started = startStreams();
+    if (!scratch_.isNeeded())
+      return started;
+    Status hidden = scratch_.hide();
+    return started.ok() ? std::move(hidden) : std::move(started);
   }
 
   Status runStep() {
@@ -202,8 +208,9 @@ private:
         continue;
       if (kind == StreamKind::read) {
         SPILLWAY_ASSIGN_OR_RETURN(reads_,
-                                  ReadStream::create(resources_.store, slots_, resources_.engine,
-                                                     arenaBytes(), resources_.ioTimeout));
+                                  ReadStream::create(resources_.store, slots_, scratch_,
+                                                     resources_.engine, arenaBytes(),
+                                                     resources_.ioTimeout));
         SPILLWAY_ASSIGN_OR_RETURN(workers_[stream], Worker::start(kind, [this](CommandList &list) {
                                     reads_->run(list, state_);
                                   }));
@@ -212,7 +219,7 @@ private:
       if (kind == StreamKind::write) {
         if (!resources_.writeEngine)
           return bugError("a program that writes states has no engine to do so");
-        SPILLWAY_ASSIGN_OR_RETURN(writes_, WriteStream::create(resources_.store, slots_,
+        SPILLWAY_ASSIGN_OR_RETURN(writes_, WriteStream::create(resources_.store, slots_, scratch_,
                                                                *resources_.writeEngine,
                                                                arenaBytes(), resources_.ioTimeout));
         SPILLWAY_ASSIGN_OR_RETURN(workers_[stream],
@@ -339,6 +346,7 @@ private:
   std::optional<uint32_t> watchedCommand_;
   RunState state_;
   Slots slots_;
+  Scratch scratch_;
   /// What the checkpoint that runs is to commit.
   struct {
     uint64_t step = 0;

@@ -5,11 +5,16 @@
 #include "runtime/table/table_generated.h"
 
 #include <algorithm>
+#include <map>
+#include <type_traits>
 #include <unordered_set>
 
 namespace spillway {
 
-std::string_view name(Tier tier) { return tier == Tier::device ? "device" : "host"; }
+std::string_view name(Tier tier) {
+  constexpr std::string_view names[] = {"device", "host", "nvme"};
+  return names[static_cast<size_t>(tier)];
+}
 
 std::string_view name(StreamKind stream) {
   constexpr std::string_view names[streamCount] = {"compute", "read",      "write",
@@ -28,6 +33,8 @@ uint64_t plannedReadBytes(std::span<const Command> commands) {
       bytes += read->fileBytes;
     else if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
       bytes += lookup->fromArena ? 0 : lookup->count() * lookup->stagingPieceBytes;
+    else if (auto *restore = std::get_if<RestoreOperation>(&command.operation))
+      bytes += roundUpToBlock(restore->source.bytes);
   return bytes;
 }
 
@@ -36,7 +43,23 @@ uint64_t plannedWriteBytes(std::span<const Command> commands) {
   for (const Command &command : commands)
     if (auto *write = std::get_if<WriteOperation>(&command.operation))
       bytes += write->bytes;
+    else if (auto *offload = std::get_if<OffloadOperation>(&command.operation))
+      bytes += roundUpToBlock(offload->target.bytes);
   return bytes;
+}
+
+bool Program::writesStates() const {
+  auto writes = [](const Command &command) {
+    auto *write = std::get_if<WriteOperation>(&command.operation);
+    return write && write->bytes != 0;
+  };
+  return std::ranges::any_of(step, writes) || std::ranges::any_of(checkpoint, writes);
+}
+
+uint32_t Program::offloads() const {
+  return static_cast<uint32_t>(std::ranges::count_if(step, [](const Command &command) {
+    return std::holds_alternative<OffloadOperation>(command.operation);
+  }));
 }
 
 namespace {
@@ -82,6 +105,48 @@ bool isWorthDividing(const table::Kernel &kernel, int64_t begin, int64_t end) {
   return whole * share >= leastDividedNanoseconds;
 }
 
+/// Finds for each value that comes back the offload that has put it where it is read.
+Status matchOffloads(Program &program) {
+  struct Held {
+    uint64_t bytes;
+    uint32_t number;
+  };
+  // By first byte.
+  std::map<uint64_t, Held> held;
+  uint32_t count = 0;
+  for (size_t index = 0; index < program.step.size(); ++index) {
+    Command &command = program.step[index];
+    if (auto *offload = std::get_if<OffloadOperation>(&command.operation)) {
+      uint64_t begin = offload->target.offset, end = begin + roundUpToBlock(offload->target.bytes);
+      auto next = held.lower_bound(begin);
+      if (next != held.begin())
+        if (auto last = std::prev(next); last->first + last->second.bytes > begin)
+          next = last;
+      while (next != held.end() && next->first < end)
+        next = held.erase(next);
+      offload->number = count++;
+      held[begin] = {offload->target.bytes, offload->number};
+    } else if (auto *restore = std::get_if<RestoreOperation>(&command.operation)) {
+      auto found = held.find(restore->source.offset);
+      if (found == held.end() || found->second.bytes != restore->source.bytes)
+        return machineError(
+            "command {} of the step ({}) takes what no command before it has put on the drive",
+            index, command.label);
+      restore->number = found->second.number;
+    }
+  }
+  auto isScratch = [](const Command &command) {
+    return std::holds_alternative<OffloadOperation>(command.operation) ||
+           std::holds_alternative<RestoreOperation>(command.operation);
+  };
+  if (std::ranges::any_of(program.prologue, isScratch))
+    return machineError("the prologue puts values on the drive");
+  if (count != 0 && (program.ranks != 1 || !program.writesStates()))
+    return machineError(
+        "the step puts values on the drive, but is for {} ranks or writes no state", program.ranks);
+  return {};
+}
+
 class Parser {
 public:
   Parser(const table::Program &root, const Store &store, uint32_t rank)
@@ -96,6 +161,7 @@ public:
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.checkpoint(), "checkpoint", program_.checkpoint));
     SPILLWAY_RETURN_IF_ERROR(requireTransfersIn(program_.checkpoint));
     SPILLWAY_RETURN_IF_ERROR(checkRewrites(root_, store_));
+    SPILLWAY_RETURN_IF_ERROR(matchOffloads(program_));
     return std::move(program_);
   }
 
@@ -112,6 +178,14 @@ private:
     program_.threads = root_.threads();
     for (const table::Arena *arena : *root_.arenas()) {
       auto tier = static_cast<size_t>(arena->tier());
+      if (tier == static_cast<size_t>(Tier::nvme)) {
+        if (program_.scratchBytes != 0 || arena->bytes() > maxArenaBytes ||
+            arena->bytes() % blockBytes != 0)
+          return machineError("the table has a scratch file of {} bytes, or a second one",
+                              arena->bytes());
+        program_.scratchBytes = arena->bytes();
+        continue;
+      }
       if (tier >= tierCount || program_.arenaBytes[tier] != 0)
         return machineError("the table has an arena of the invalid or repeated tier {}", tier);
       if (arena->bytes() > maxArenaBytes)
@@ -352,7 +426,42 @@ private:
     return a.tier == b.tier && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
   }
 
+  Status parseScratchSlice(const table::Slice *encoded, std::string_view what, Slice &slice) const {
+    if (!encoded || encoded->tier() != table::Tier::nvme)
+      return machineError("{} does not lie in the scratch file", what);
+    if (encoded->offset() % blockBytes != 0 || encoded->offset() > program_.scratchBytes ||
+        encoded->bytes() > program_.scratchBytes - encoded->offset())
+      return machineError("{} has {} bytes at {} of the scratch file of {} bytes, in blocks of {}",
+                          what, encoded->bytes(), encoded->offset(), program_.scratchBytes,
+                          blockBytes);
+    slice = {Tier::nvme, encoded->offset(), encoded->bytes()};
+    return {};
+  }
+
+  /// To the scratch file, or from there.
+  template <typename Transfer>
+  Status parseScratchCopy(const table::Copy &encoded, Command &command) const {
+    constexpr bool isOffload = std::is_same_v<Transfer, OffloadOperation>;
+    Transfer transfer;
+    Slice &memory = isOffload ? transfer.source : transfer.target;
+    Slice &scratch = isOffload ? transfer.target : transfer.source;
+    const table::Slice *above = isOffload ? encoded.source() : encoded.target();
+    const table::Slice *below = isOffload ? encoded.target() : encoded.source();
+    SPILLWAY_RETURN_IF_ERROR(parseSlice(above, "its memory", memory));
+    SPILLWAY_RETURN_IF_ERROR(parseScratchSlice(below, "its place on the drive", scratch));
+    if (memory.bytes != scratch.bytes || memory.bytes == 0)
+      return machineError("it moves {} bytes, {} of the scratch file", memory.bytes, scratch.bytes);
+    if (memory.offset % blockBytes != 0)
+      return machineError("its memory is not aligned to {} bytes", blockBytes);
+    command.operation = transfer;
+    return {};
+  }
+
   Status parseCopy(const table::Copy &encoded, Command &command) const {
+    if (command.stream == StreamKind::write)
+      return parseScratchCopy<OffloadOperation>(encoded, command);
+    if (command.stream == StreamKind::read)
+      return parseScratchCopy<RestoreOperation>(encoded, command);
     SPILLWAY_RETURN_IF_ERROR(
         requireStream(command, {StreamKind::compute, StreamKind::copyUp, StreamKind::copyDown}));
     CopyOperation copy;

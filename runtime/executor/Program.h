@@ -21,10 +21,11 @@ namespace spillway {
 inline constexpr uint32_t maxThreads = 1024;
 
 /// The version of the table's format that this runtime reads and writes.
-inline constexpr uint32_t tableVersion = 4;
+inline constexpr uint32_t tableVersion = 5;
 
-/// Memories of a process; NVMe is reached through states. See table.fbs.
-enum class Tier : uint8_t { device = 0, host = 1 };
+/// Memories of a process, and the file in which values of a step wait. See table.fbs.
+enum class Tier : uint8_t { device = 0, host = 1, nvme = 2 };
+/// Of memories.
 inline constexpr size_t tierCount = 2;
 
 /// See table.fbs.
@@ -112,9 +113,25 @@ struct WriteOperation {
   Slice source;
 };
 
+/// A value goes to the scratch file, to whole blocks.
+struct OffloadOperation {
+  Slice source;
+  Slice target;
+  /// Among the offloads of the step.
+  uint32_t number = 0;
+};
+
+/// It comes back.
+struct RestoreOperation {
+  Slice source;
+  Slice target;
+  /// Of the offload that has put it there.
+  uint32_t number = 0;
+};
+
 struct Command {
   std::variant<ReadOperation, CopyOperation, LaunchOperation, LookupOperation, AllGatherOperation,
-               WriteOperation>
+               WriteOperation, OffloadOperation, RestoreOperation>
       operation;
   StreamKind stream = StreamKind::compute;
   /// Earlier commands of the same list.
@@ -142,7 +159,7 @@ struct Binding {
 /// "f32[1,128]".
 std::string describe(DataType type, std::span<const int64_t> shape);
 
-/// Bytes that running the commands asks of files: what Reads name, and the pieces
+/// Bytes that running the commands asks of files: what Reads and restores name, and the pieces
 /// of lookups where no two indices share one.
 uint64_t plannedReadBytes(std::span<const Command> commands);
 /// Bytes that running them writes to files.
@@ -170,6 +187,8 @@ struct Program {
   uint32_t ranks = 1;
   uint32_t threads = 1;
   std::array<uint64_t, tierCount> arenaBytes{};
+  /// Of the file in which values of a step wait; 0 where none does.
+  uint64_t scratchBytes = 0;
   /// Symbols in kernels.so.
   std::vector<std::string> kernels;
   /// Of each kernel.
@@ -181,9 +200,9 @@ struct Program {
   std::vector<Command> checkpoint;
 
   /// Whether running it makes new versions of states.
-  bool writesStates() const {
-    return plannedWriteBytes(step) != 0 || plannedWriteBytes(checkpoint) != 0;
-  }
+  bool writesStates() const;
+  /// Values that a step puts into the scratch file.
+  uint32_t offloads() const;
 };
 
 } // namespace spillway

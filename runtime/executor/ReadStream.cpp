@@ -18,10 +18,10 @@ constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes 
 } // namespace
 
 Result<std::unique_ptr<ReadStream>> ReadStream::create(const Store &store, const Slots &slots,
-                                                       io::Engine &engine,
+                                                       const Scratch &scratch, io::Engine &engine,
                                                        std::span<const std::span<std::byte>> arenas,
                                                        std::chrono::milliseconds timeout) {
-  std::unique_ptr<ReadStream> stream(new ReadStream(store, slots, engine, timeout));
+  std::unique_ptr<ReadStream> stream(new ReadStream(store, slots, scratch, engine, timeout));
   SPILLWAY_RETURN_IF_ERROR(stream->initialise(arenas));
   return stream;
 }
@@ -30,6 +30,9 @@ Status ReadStream::initialise(std::span<const std::span<std::byte>> arenas) {
   for (const StoreFile &file : store_.files()) {
     SPILLWAY_ASSIGN_OR_RETURN(int handle, engine_.open(file.path, {}));
     files_.push_back(handle);
+  }
+  if (scratch_.isNeeded()) {
+    SPILLWAY_ASSIGN_OR_RETURN(scratchFile_, scratch_.openForReading(engine_));
   }
   for (const StateView &state : store_.states())
     verified_.emplace_back(state.checksums.size());
@@ -76,6 +79,8 @@ Status ReadStream::beginCommand(uint32_t index) {
   const Command &command = (*list_)[index];
   if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
     return beginLookup(*lookup, index);
+  if (auto *restore = std::get_if<RestoreOperation>(&command.operation))
+    return beginRestore(*restore, index);
   const auto &read = std::get<ReadOperation>(command.operation);
   if (read.bytes == 0) {
     endCommand(index);
@@ -102,13 +107,32 @@ Status ReadStream::beginCommand(uint32_t index) {
     endCommand(index);
     return {};
   }
-  Transfer transfer;
-  transfer.command = index;
-  transfer.state = read.state;
+  Transfer transfer = transferOf(read.state, index);
   transfer.begin = slots_.readOffset(state) + read.offset;
   transfer.end = slots_.readOffset(state) + end;
   transfer.target = target;
   return beginTransfer(transfer);
+}
+
+Status ReadStream::beginRestore(const RestoreOperation &restore, uint32_t index) {
+  Transfer transfer;
+  transfer.command = index;
+  transfer.file = scratchFile_;
+  transfer.fileBytes = roundUpToBlock(restore.source.offset + restore.source.bytes);
+  transfer.begin = restore.source.offset;
+  transfer.end = restore.source.offset + restore.source.bytes;
+  transfer.target = list_->address(restore.target);
+  return beginTransfer(transfer);
+}
+
+ReadStream::Transfer ReadStream::transferOf(uint32_t state, uint32_t index) const {
+  uint32_t file = store_.states()[state].file;
+  Transfer transfer;
+  transfer.command = index;
+  transfer.file = files_[file];
+  transfer.fileBytes = store_.files()[file].bytes;
+  transfer.state = state;
+  return transfer;
 }
 
 Result<bool> ReadStream::beginPart(uint32_t index) {
@@ -123,9 +147,7 @@ Status ReadStream::beginPacking(uint32_t index) {
   uint32_t number = freeTransfers_.back();
   freeTransfers_.pop_back();
   Transfer &transfer = transfers_[number];
-  transfer = Transfer();
-  transfer.command = index;
-  transfer.state = std::get<ReadOperation>((*list_)[index].operation).state;
+  transfer = transferOf(std::get<ReadOperation>((*list_)[index].operation).state, index);
   transfer.part = parts_.next();
   transfer.packBuffer = freePackBuffers_.back();
   freePackBuffers_.pop_back();
@@ -173,9 +195,7 @@ Status ReadStream::beginPiece(const LookupOperation &lookup, uint32_t index) {
   uint64_t bytes =
       linked ? state.type.rowBytes()
              : std::min(state.chunkBytes, roundUpToBlock(state.type.storedBytes()) - offset);
-  Transfer transfer;
-  transfer.command = index;
-  transfer.state = lookup.state;
+  Transfer transfer = transferOf(lookup.state, index);
   transfer.begin = slots_.readOffset(state) + offset;
   transfer.end = transfer.begin + bytes;
   transfer.firstPlace = room.next++;
@@ -224,17 +244,15 @@ Layout ReadStream::layoutInFile(const StateView &state) const {
 Status ReadStream::submit(uint32_t number, Part part, uint64_t begin, uint64_t end,
                           std::byte *data) {
   Transfer &transfer = transfers_[number];
-  uint32_t file = store_.states()[transfer.state].file;
   io::Request request;
   request.kind = io::Request::read;
-  request.file = files_[file];
+  request.file = transfer.file;
   request.tag = number * partCount + part;
   request.offset = roundDownToBlock(begin);
   request.bytes = roundUpToBlock(end) - request.offset;
   request.data = data;
-  uint64_t fileBytes = store_.files()[file].bytes;
-  if (uint64_t requestEnd = request.offset + request.bytes; requestEnd > fileBytes)
-    request.slack = requestEnd - fileBytes;
+  if (uint64_t requestEnd = request.offset + request.bytes; requestEnd > transfer.fileBytes)
+    request.slack = requestEnd - transfer.fileBytes;
   if (Status status = engine_.submit(request); !status.ok())
     return withLabel(std::move(status).error(), transfer.command);
   ++transfer.requestsInFlight;
@@ -265,8 +283,14 @@ Status ReadStream::complete(const io::Completion &completion) {
 }
 
 Status ReadStream::completeTransfer(const Transfer &transfer) {
-  const StateView &state = store_.states()[transfer.state];
   const auto &operation = (*list_)[transfer.command].operation;
+  if (auto *restore = std::get_if<RestoreOperation>(&operation)) {
+    SPILLWAY_RETURN_IF_ERROR(
+        scratch_.compare(*restore, checksum({transfer.target, transfer.end - transfer.begin})));
+    endCommand(transfer.command);
+    return {};
+  }
+  const StateView &state = store_.states()[transfer.state];
   if (transfer.packBuffer) {
     const auto &read = std::get<ReadOperation>(operation);
     packPart(state.type, transfer.part, packBuffer(*transfer.packBuffer), read.offset,

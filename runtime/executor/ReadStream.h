@@ -1,8 +1,9 @@
-// The read stream: brings states and their rows from files into arenas. Internal
-// to the executor.
+// The read stream: brings states, their rows, and values that waited on the drive from files into
+// arenas. Internal to the executor.
 #pragma once
 
 #include "runtime/executor/FileStream.h"
+#include "runtime/executor/Scratch.h"
 #include "runtime/executor/Slots.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/state/CanonicalPart.h"
@@ -19,20 +20,24 @@ namespace spillway {
 
 class ReadStream final : public FileStream {
 public:
-  /// Opens the files of the states and declares `arenas` to the engine, which both
-  /// outlive it as `store` and `slots` do.
+  /// Opens the files of the states and the scratch file, and declares `arenas` to the engine, which
+  /// all outlive it as `store` and `slots` do.
   static Result<std::unique_ptr<ReadStream>> create(const Store &store, const Slots &slots,
-                                                    io::Engine &engine,
+                                                    const Scratch &scratch, io::Engine &engine,
                                                     std::span<const std::span<std::byte>> arenas,
                                                     std::chrono::milliseconds timeout);
 
 private:
   /// What is on its way into memory for a command. Either consecutive bytes of a file, of
-  /// a Read that is direct or a piece for a Lookup: up to three requests, whole blocks
+  /// a Read that is direct, a piece for a Lookup or a value that comes back: up to three requests, whole blocks
   /// straight to their place, and an incomplete block at each end by way of a block of
   /// memory here. Or a part of a linked state, by way of a buffer from which it is packed.
   struct Transfer {
     uint32_t command = 0;
+    /// A handle of the engine.
+    int file = -1;
+    uint64_t fileBytes = 0;
+    /// Not of a value that comes back.
     uint32_t state = 0;
     /// The wanted bytes [begin, end) of the file.
     uint64_t begin = 0;
@@ -51,9 +56,10 @@ private:
 
   enum Part : uint32_t { head, middle, tail, packed, partCount };
 
-  ReadStream(const Store &store, const Slots &slots, io::Engine &engine,
+  ReadStream(const Store &store, const Slots &slots, const Scratch &scratch, io::Engine &engine,
              std::chrono::milliseconds timeout)
-      : FileStream(StreamKind::read, engine, timeout), store_(store), slots_(slots) {}
+      : FileStream(StreamKind::read, engine, timeout), store_(store), slots_(slots),
+        scratch_(scratch) {}
 
   Status initialise(std::span<const std::span<std::byte>> arenas);
 
@@ -67,6 +73,9 @@ private:
   Status beginPacking(uint32_t index);
   Status beginLookup(const LookupOperation &lookup, uint32_t index);
   Status beginPiece(const LookupOperation &lookup, uint32_t index);
+  Status beginRestore(const RestoreOperation &restore, uint32_t index);
+  /// A transfer from the file of a state.
+  Transfer transferOf(uint32_t state, uint32_t index) const;
   Status beginTransfer(const Transfer &transfer);
   /// Requests the blocks of the bytes [begin, end) of the file; `begin` goes to `data` plus its
   /// offset in its block.
@@ -83,8 +92,10 @@ private:
 
   const Store &store_;
   const Slots &slots_;
-  /// Handles of the store's files.
+  const Scratch &scratch_;
+  /// Handles of the store's files, and of the scratch file.
   std::vector<int> files_;
+  int scratchFile_ = -1;
   /// A flag for each chunk of each state: verified since the creation.
   std::vector<std::vector<bool>> verified_;
   std::vector<Transfer> transfers_;

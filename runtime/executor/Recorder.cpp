@@ -43,7 +43,8 @@ void appendTraceEvents(std::string &json, int process, std::string_view name,
             {"tid", stream},
             {"name", "thread_name"},
             {"args", {{"name", spillway::name(static_cast<StreamKind>(stream))}}}});
-  constexpr std::string_view kinds[] = {"read", "copy", "launch", "lookup", "all-gather", "write"};
+  constexpr std::string_view kinds[] = {"read",       "copy",  "launch",  "lookup",
+                                        "all-gather", "write", "offload", "restore"};
   for (size_t index = 0; index < commands.size(); ++index) {
     const Command &command = commands[index];
     const CommandTimes &time = times[index];

@@ -27,12 +27,13 @@ std::string counted(uint64_t count, std::string_view what) {
 }
 
 std::string summarizeList(const std::vector<Command> &commands) {
-  size_t counts[6] = {};
+  size_t counts[std::variant_size_v<decltype(Command::operation)>] = {};
   for (const Command &command : commands)
     ++counts[command.operation.index()];
   constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"read", "reads"},       {"copy", "copies"},            {"launch", "launches"},
-      {"look-up", "look-ups"}, {"all-gather", "all-gathers"}, {"write", "writes"}};
+      {"look-up", "look-ups"}, {"all-gather", "all-gathers"}, {"write", "writes"},
+      {"offload", "offloads"}, {"restore", "restores"}};
   std::string text = counted(commands.size(), "command");
   for (size_t kind = 0; kind < std::size(names); ++kind)
     if (counts[kind] != 0)
@@ -105,6 +106,10 @@ std::string describeMemory(const PlannedBundle &bundle) {
   if (uint64_t segments = bytesIn(recomputed, "segments"))
     text += fmt::format("activations: {} of {} segments of the forward half are computed again, {} at once\n", segments,
                         bytesIn(recomputed, "of"), bytesIn(recomputed, "joined"));
+  const Json &offloaded = part(bundle.plan, "offloaded");
+  if (uint64_t values = bytesIn(offloaded, "values"))
+    text += fmt::format("activations: {} values ({}) wait on the drive, in a scratch file of {}\n", values,
+                        formatSize(bytesIn(offloaded, "bytes")), formatSize(bundle.program.scratchBytes));
   if (uint64_t minimum = bytesIn(bundle.plan, "minimum_bytes"))
     text += fmt::format("smallest memory that works: {}; {} alone takes {}\n", formatSize(minimum),
                         bundle.plan.value("floor_operation", ""),

@@ -33,6 +33,10 @@ std::string printOperation(const Command &command, const Program &program, const
   if (auto *write = std::get_if<WriteOperation>(&command.operation))
     return fmt::format("write {} to {} +{} of '{}'", printSlice(write->source), write->bytes,
                        write->offset, store.states()[write->state].type.name);
+  if (auto *offload = std::get_if<OffloadOperation>(&command.operation))
+    return fmt::format("offload {} to {}", printSlice(offload->source), printSlice(offload->target));
+  if (auto *restore = std::get_if<RestoreOperation>(&command.operation))
+    return fmt::format("restore {} to {}", printSlice(restore->source), printSlice(restore->target));
   const auto &gather = std::get<AllGatherOperation>(command.operation);
   return fmt::format("all-gather {} to {}", printSlice(gather.source), printSlice(gather.target));
 }

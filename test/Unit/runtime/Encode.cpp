@@ -22,6 +22,8 @@ public:
       if (program.arenaBytes[tier] != 0)
         arenas.push_back(
             table::CreateArena(builder_, static_cast<table::Tier>(tier), program.arenaBytes[tier]));
+    if (program.scratchBytes != 0)
+      arenas.push_back(table::CreateArena(builder_, table::Tier::nvme, program.scratchBytes));
     std::vector<Offset<table::Kernel>> kernels;
     for (uint32_t kernel = 0; kernel < program.kernels.size(); ++kernel) {
       std::vector<table::KernelArgument> arguments;
@@ -107,9 +109,16 @@ private:
                                         .Union()};
   }
 
-  Encoded encodeOperation(const CopyOperation &copy) {
-    table::Slice source = encode(copy.source), target = encode(copy.target);
+  Encoded encodeCopy(const Slice &from, const Slice &to) {
+    table::Slice source = encode(from), target = encode(to);
     return {table::Operation::Copy, table::CreateCopy(builder_, &source, &target).Union()};
+  }
+  Encoded encodeOperation(const CopyOperation &copy) { return encodeCopy(copy.source, copy.target); }
+  Encoded encodeOperation(const OffloadOperation &offload) {
+    return encodeCopy(offload.source, offload.target);
+  }
+  Encoded encodeOperation(const RestoreOperation &restore) {
+    return encodeCopy(restore.source, restore.target);
   }
 
   Encoded encodeOperation(const LaunchOperation &launch) {

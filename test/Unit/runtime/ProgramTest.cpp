@@ -45,6 +45,7 @@ protected:
 
     program.threads = 2;
     program.arenaBytes = {65536, 65536};
+    program.scratchBytes = 16384;
     program.kernels = {"k"};
     program.inputs = {{"ids", DataType::i64, {1, 4}, {Tier::host, 0, 32}}};
     program.outputs = {{"y", DataType::f32, {4, 64}, {Tier::host, 4096, 1024}}};
@@ -92,6 +93,14 @@ protected:
          StreamKind::write,
          {},
          "write"},
+        {OffloadOperation{{Tier::host, 40960, 5000}, {Tier::nvme, 4096, 5000}},
+         StreamKind::write,
+         {},
+         "offload"},
+        {RestoreOperation{{Tier::nvme, 4096, 5000}, {Tier::host, 49152, 5000}},
+         StreamKind::read,
+         {7},
+         "restore"},
     };
     program.checkpoint = {
         {WriteOperation{
@@ -119,7 +128,9 @@ TEST_F(ProgramTest, readsWhatWasEncoded) {
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_EQ(parsed->threads, 2u);
   EXPECT_EQ(parsed->inputs[0].name, "ids");
-  EXPECT_EQ(parsed->step.size(), 7u);
+  EXPECT_EQ(parsed->step.size(), 9u);
+  EXPECT_EQ(parsed->scratchBytes, 16384u);
+  EXPECT_EQ(parsed->offloads(), 1u);
   EXPECT_EQ(operationOf<WriteOperation>(parsed->checkpoint[0]).offset, 4096u);
   EXPECT_TRUE(parsed->writesStates());
   EXPECT_EQ(parsed->step[4].waits, (std::vector<uint32_t>{0, 3}));
@@ -127,8 +138,26 @@ TEST_F(ProgramTest, readsWhatWasEncoded) {
   EXPECT_EQ(operationOf<LookupOperation>(parsed->step[0]).stagingPieceBytes, 4096u);
   EXPECT_EQ(plannedReadBytes(parsed->prologue), 8192u);
   // The bytes of the linked read lie in one block.
-  EXPECT_EQ(plannedReadBytes(parsed->step), 4u * 4096 + 4096);
-  EXPECT_EQ(plannedWriteBytes(parsed->step), 4096u);
+  EXPECT_EQ(plannedReadBytes(parsed->step), 4u * 4096 + 4096 + 8192);
+  EXPECT_EQ(plannedWriteBytes(parsed->step), 4096u + 8192);
+}
+
+TEST_F(ProgramTest, whatComesBackIsWhatWasLastPutThere) {
+  Slice memory{Tier::host, 40960, 5000}, place{Tier::nvme, 4096, 5000};
+  program.step.push_back({OffloadOperation{memory, place}, StreamKind::write, {8}, "again"});
+  program.step.push_back({RestoreOperation{place, memory}, StreamKind::read, {9}, "back"});
+  Result<Program> parsed = parse();
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->offloads(), 2u);
+  EXPECT_EQ(operationOf<RestoreOperation>(parsed->step[8]).number, 0u);
+  EXPECT_EQ(operationOf<RestoreOperation>(parsed->step[10]).number, 1u);
+  // The end of a longer value before it, or its own start, is no more of it.
+  for (uint64_t offset : {uint64_t(0), uint64_t(8192)}) {
+    operationOf<OffloadOperation>(program.step[9]).target.offset = offset;
+    EXPECT_NE(refusal().find("command 10 of the step (back) takes what no command"),
+              std::string::npos)
+        << refusal();
+  }
 }
 
 TEST_F(ProgramTest, takesTilesWhereTheKernelDoes) {
@@ -187,6 +216,9 @@ TEST_F(ProgramTest, refusesEachContradiction) {
   };
   auto write = [](Program &p) -> WriteOperation & {
     return operationOf<WriteOperation>(p.step[6]);
+  };
+  auto offload = [](Program &p) -> OffloadOperation & {
+    return operationOf<OffloadOperation>(p.step[7]);
   };
   const std::pair<const char *, Damage> cases[] = {
       {"has version 99", [](auto &, auto &o) { o.version = 99; }},
@@ -292,8 +324,36 @@ TEST_F(ProgramTest, refusesEachContradiction) {
       // Copies and collectives.
       {"copies 512 bytes to 1024", [&](auto &p, auto &) { copy(p).source.bytes = 512; }},
       {"overlap", [&](auto &p, auto &) { copy(p).target = {Tier::host, 4100, 1024}; }},
-      {"cannot run on the write stream",
+      {"its place on the drive does not lie in the scratch file",
        [](auto &p, auto &) { p.step[2].stream = StreamKind::write; }},
+      {"its memory lies in the invalid tier 2",
+       [](auto &p, auto &) { p.step[7].stream = StreamKind::read; }},
+      {"its memory lies in the invalid tier 2",
+       [&](auto &p, auto &) { offload(p).source = {Tier::nvme, 8192, 5000}; }},
+      {"it moves 4096 bytes, 5000 of the scratch file",
+       [&](auto &p, auto &) { offload(p).source.bytes = 4096; }},
+      {"its memory is not aligned to 4096 bytes",
+       [&](auto &p, auto &) { offload(p).source.offset += 64; }},
+      {"5000 bytes at 512 of the scratch file",
+       [&](auto &p, auto &) { offload(p).target.offset = 512; }},
+      {"5000 bytes at 12288 of the scratch file of 16384 bytes",
+       [&](auto &p, auto &) { offload(p).target.offset = 12288; }},
+      {"a scratch file of 1000 bytes, or a second one",
+       [](auto &p, auto &) { p.scratchBytes = 1000; }},
+      {"command 7 of the step (restore) takes what no command before it has put on the drive",
+       [](auto &p, auto &) {
+         std::swap(p.step[7], p.step[8]);
+         p.step[7].waits.clear();
+       }},
+      {"command 8 of the step (restore) takes what no command",
+       [](auto &p, auto &) {
+         auto &restore = operationOf<RestoreOperation>(p.step[8]);
+         restore.source.bytes = restore.target.bytes = 5004;
+       }},
+      {"the prologue puts values on the drive",
+       [](auto &p, auto &) {
+         p.prologue.push_back(p.step[7]);
+       }},
       {"into 1000", [&](auto &p, auto &) { gather(p).target.bytes = 1000; }},
       {"elsewhere than in its own place", [&](auto &p, auto &) { gather(p).source.offset = 8; }},
       {"cannot run on the compute stream",
@@ -314,19 +374,21 @@ TEST_F(ProgramTest, refusesEachContradiction) {
          p.checkpoint[0].waits = {};
        }},
       {"the bytes of 'r' from 0 on",
-       [](auto &p, auto &) { p.step.pop_back(); }},
+       [](auto &p, auto &) {
+         p.step.resize(6);
+       }},
       {"the bytes of 'r' from 4096 on", [](auto &p, auto &) { p.checkpoint.clear(); }},
-      {"command 7 of the step: it writes bytes of 'r' that were written before",
+      {"command 9 of the step: it writes bytes of 'r' that were written before",
        [](auto &p, auto &) { p.step.push_back(p.step[6]); }},
-      {"command 7 of the step: it reads bytes of 'r' behind their write",
+      {"command 9 of the step: it reads bytes of 'r' behind their write",
        [&](auto &p, auto &) {
          p.step.push_back(p.prologue[0]);
-         operationOf<ReadOperation>(p.step[7]).state = 5;
+         operationOf<ReadOperation>(p.step[9]).state = 5;
        }},
-      {"command 7 of the step: it reads bytes of 'r' behind their write",
+      {"command 9 of the step: it reads bytes of 'r' behind their write",
        [&](auto &p, auto &) {
          p.step.push_back(p.step[0]);
-         operationOf<LookupOperation>(p.step[7]).state = 5;
+         operationOf<LookupOperation>(p.step[9]).state = 5;
        }},
       {"reads the bytes of 'r' from 4096 on and does not write them",
        [&](auto &p, auto &) { lookup(p).state = 5; }},

@@ -310,8 +310,78 @@ rt.program @main ranks(1) threads(1) {
   rt.prologue {
   }
   rt.step {
-    // expected-error@+1 {{C2: no copies on the stream read}}
+    // expected-error@+1 {{C2: no such copies on the stream read}}
     %0 = rt.copy %a into %b on read
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  rt.arena nvme 8192
+  %a = rt.buffer "a" host[0, 4096]
+  %s = rt.buffer "a" nvme[0, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C2: no such copies on the stream compute}}
+    %0 = rt.copy %a into %s on compute
+  }
+}
+
+// -----
+
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  rt.arena nvme 8192
+  %a = rt.buffer "a" host[0, 4096]
+  %s = rt.buffer "a" nvme[64, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C3: the buffers must start at multiples of 4096}}
+    %0 = rt.copy %a into %s on write
+  }
+}
+
+// -----
+
+// What comes back was written in the same step.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  rt.arena nvme 8192
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %s = rt.buffer "a" nvme[0, 4096]
+  rt.input "a" %a "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-error@+1 {{C6: bytes [0, 4096) of nvme are read before they were written}}
+    %0 = rt.copy %s into %b on read
+    %1 = rt.copy %a into %s on write after(%0)
+  }
+}
+
+// -----
+
+// Memory that is still being written to the drive is not taken again.
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 16384
+  rt.arena nvme 8192
+  %a = rt.buffer "a" host[0, 4096]
+  %b = rt.buffer "b" host[4096, 4096]
+  %s = rt.buffer "a" nvme[0, 4096]
+  rt.input "a" %a "f32" [1024]
+  rt.input "b" %b "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-note@+1 {{the other command}}
+    %0 = rt.copy %a into %s on write
+    // expected-error@+1 {{C5: bytes [0, 4096) of host are touched with no order to another command}}
+    %1 = rt.copy %b into %a on compute
   }
 }
 

@@ -70,3 +70,27 @@ rt.program @ranks ranks(2) threads(1) {
     %2 = rt.launch @k(%all) into (%y) units [0, 1] after(%1)
   }
 }
+
+// A value waits on the drive.
+// CHECK: rt.program @waiting ranks(1) threads(1) {
+rt.program @waiting ranks(1) threads(1) {
+  rt.arena host 16384
+  // CHECK: rt.arena nvme 8192
+  rt.arena nvme 8192
+  %x = rt.buffer "x" host[0, 4096]
+  %y = rt.buffer "x" host[4096, 4096]
+  // CHECK: %[[S:.+]] = rt.buffer "x" nvme[4096, 4096]
+  %s = rt.buffer "x" nvme[4096, 4096]
+  rt.input "x" %x "f32" [1024]
+  rt.output "y" %y "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+    // CHECK: %[[A:.+]] = rt.copy %{{.+}} into %[[S]] on write
+    %0 = rt.copy %x into %s on write
+    // CHECK-NEXT: %[[B:.+]] = rt.copy %[[S]] into %{{.+}} on read after(%[[A]])
+    %1 = rt.copy %s into %y on read after(%0)
+    // CHECK-NEXT: rt.launch @k
+    %2 = rt.launch @k(%y) into (%x) units [0, 1] after(%1)
+  }
+}
