@@ -22,8 +22,9 @@ struct Settings {
 /// A bundle that runs step after step.
 class Runner {
 public:
-  Status open(const std::string &bundle, const SessionOptions &options,
+  Status open(const std::string &bundle, SessionOptions options,
               const std::vector<std::string> &inputs) {
+    options.writable = std::filesystem::exists(std::filesystem::path(bundle) / commitsName);
     SPILLWAY_ASSIGN_OR_RETURN(session_, Session::open(bundle, options));
     inputs_ = inputs;
     return session_->executor().runPrologue();

@@ -31,9 +31,15 @@ inline constexpr llvm::StringLiteral arenasAttrName = "zero.arenas";
 /// What zero-plan leaves on a module, a dictionary: `minimum` and `floor` (bytes), `floor_at` (the
 /// operation that sets it), `seconds` (predicted for a step).
 inline constexpr llvm::StringLiteral planAttrName = "zero.plan";
+/// What zero-activations leaves on a module, a dictionary: which `segments` of the forward half are to be computed
+/// again, `joined` at once, which `share` of the other values, in eighths, is to wait on the drive, with which `lead`; where
+/// it had a choice, the smallest `minimum` of all choices (bytes).
+inline constexpr llvm::StringLiteral activationsAttrName = "zero.activations";
 /// What zero-recompute leaves on a module, a dictionary: `segments` of the forward half that are computed again,
-/// `joined` at once, of how many (`of`); where it had a choice, the smallest `minimum` of all choices (bytes).
+/// `joined` at once, of how many (`of`).
 inline constexpr llvm::StringLiteral recomputedAttrName = "zero.recomputed";
+/// What zero-offload leaves on a module, a dictionary: how many `values` wait on the drive, and their `bytes`.
+inline constexpr llvm::StringLiteral offloadedAttrName = "zero.offloaded";
 
 /// The uses, look-ups and updates of each state of a module, by its symbol, in their order.
 llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Operation *>> usersOfStates(mlir::ModuleOp module);

@@ -42,6 +42,19 @@ def Zero_Dialect : Dialect {
     zero.release %a
     ```
 
+    A value that waits long between two of its readers may wait on the drive:
+
+    ```mlir
+    %s = zero.offload %h : tensor<8x64xf32> -> !zero.handle<tensor<8x64xf32>, nvme>
+    ... // calls that run while it is written
+    zero.settle %s
+    ...
+    %r = zero.restore %s : !zero.handle<tensor<8x64xf32>, nvme> -> tensor<8x64xf32>
+    zero.release %s
+    ... // calls that run while it is read
+    %d = nn.call @gelu_backward(%g, %r) ...
+    ```
+
     The order of operations is the order of issue: a fetch that stands before a
     kernel is under way while the kernel runs.
   }];

@@ -340,3 +340,26 @@ LogicalResult ViewOp::verify() {
     return emitOpError("C1: the handle holds ") << getHandle().getType().getTensor();
   return success();
 }
+
+LogicalResult OffloadOp::verify() {
+  auto held = HandleType::get(getContext(), cast<RankedTensorType>(getValue().getType()), Tier::nvme);
+  if (getHandle().getType() != held)
+    return emitOpError("C1: the handle must be ") << held;
+  return success();
+}
+
+template <typename Op> static LogicalResult requireOffload(Op op) {
+  if (!op.getOffload())
+    return op.emitOpError("C1: the handle is no offloaded value");
+  return success();
+}
+
+LogicalResult SettleOp::verify() { return requireOffload(*this); }
+
+LogicalResult RestoreOp::verify() {
+  if (failed(requireOffload(*this)))
+    return failure();
+  if (getType() != getHandle().getType().getTensor())
+    return emitOpError("C2: the handle holds ") << getHandle().getType().getTensor();
+  return success();
+}

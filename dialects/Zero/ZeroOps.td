@@ -214,4 +214,53 @@ def Zero_ReleaseOp : Zero_Op<"release", [MemoryEffects<[MemFree<Zero_HandleStore
   let assemblyFormat = "$handle attr-dict `:` type($handle)";
 }
 
+//===----------------------------------------------------------------------===//
+// Values on the drive, in both forms
+//===----------------------------------------------------------------------===//
+
+def Zero_OffloadOp : Zero_Op<"offload", [MemoryEffects<[MemAlloc<Zero_HandleStore>]>]> {
+  let summary = "Starts to write a value that is taken again much later to the drive";
+  let description = [{
+    The value's bytes in memory stay until the handle is settled.
+
+    **Constraints**
+    - C1: the handle holds the value's type, in NVMe.
+  }];
+  let arguments = (ins Zero_Tensor:$value);
+  let results = (outs Zero_HandleType:$handle);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($handle)";
+  let hasVerifier = 1;
+}
+
+class Zero_OffloadedOp<string mnemonic, list<Trait> traits> : Zero_Op<mnemonic, traits> {
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    OffloadOp getOffload() { return getHandle().getDefiningOp<OffloadOp>(); }
+  }];
+}
+
+def Zero_SettleOp : Zero_OffloadedOp<"settle", [MemoryEffects<[MemRead<Zero_HandleStore>, MemWrite<Zero_HandleStore>]>]> {
+  let summary = "What was offloaded is on the drive before the next call starts: its bytes in memory are free";
+  let description = [{
+    **Constraints**
+    - C1: the handle is what an offload gives.
+  }];
+  let arguments = (ins Zero_HandleType:$handle);
+  let assemblyFormat = "$handle attr-dict `:` type($handle)";
+}
+
+def Zero_RestoreOp : Zero_OffloadedOp<"restore", [MemoryEffects<[MemRead<Zero_HandleStore>]>]> {
+  let summary = "Starts to read an offloaded value back, into bytes of its own";
+  let description = [{
+    It stands as far before the first call that takes the value as it is to be under way.
+
+    **Constraints**
+    - C1: the handle is what an offload gives.
+    - C2: the result is the handle's tensor.
+  }];
+  let arguments = (ins Zero_HandleType:$handle);
+  let results = (outs Zero_Tensor:$result);
+  let assemblyFormat = "$handle attr-dict `:` type($handle) `->` type($result)";
+}
+
 #endif

@@ -16,7 +16,12 @@ namespace {
 
 constexpr std::pair<ActivationPolicy, StringLiteral> policyNames[] = {{ActivationPolicy::automatic, "auto"},
                                                                       {ActivationPolicy::keep, "keep"},
-                                                                      {ActivationPolicy::recompute, "recompute"}};
+                                                                      {ActivationPolicy::recompute, "recompute"},
+                                                                      {ActivationPolicy::offload, "offload"}};
+
+StringRef nameOf(ActivationPolicy policy) {
+  return llvm::find_if(policyNames, [&](auto &known) { return known.first == policy; })->second;
+}
 
 /// Beside what a summary says in any case: threads, ranks and the machine.
 Json printRequest(const PlanOptions &options) {
@@ -25,9 +30,7 @@ Json printRequest(const PlanOptions &options) {
     request["tiers"] = {{"device", options.tiers->device}, {"host", options.tiers->host}};
   else if (options.memory < PlanOptions::allMemory)
     request["memory"] = options.memory;
-  for (auto [policy, name] : policyNames)
-    if (policy == options.activations)
-      request["activations"] = name.str();
+  request["activations"] = nameOf(options.activations).str();
   return request;
 }
 
@@ -69,15 +72,14 @@ void spillway::buildPlanPipeline(OpPassManager &passes, const PlanOptions &optio
   plan.threads = options.threads;
   plan.states.assign(options.tiles.begin(), options.tiles.end());
   passes.addPass(zero::createZeroPartitionPass({options.ranks}));
-  zero::ZeroRecomputePassOptions recompute;
-  if (options.activations == ActivationPolicy::automatic) {
-    recompute.memory = options.tiers ? options.tiers->device : options.memory;
-    recompute.host = plan.host;
-  }
-  recompute.segments = options.activations == ActivationPolicy::recompute ? std::numeric_limits<int64_t>::max() : -1;
-  recompute.threads = options.threads;
-  recompute.states = plan.states;
-  passes.addPass(zero::createZeroRecomputePass(recompute, options.machine));
+  zero::ZeroActivationsPassOptions activations{.policy = nameOf(options.activations).str(),
+                                               .memory = options.tiers ? options.tiers->device : options.memory,
+                                               .host = plan.host,
+                                               .threads = options.threads,
+                                               .states = plan.states};
+  passes.addPass(zero::createZeroActivationsPass(activations, options.machine));
+  passes.addPass(zero::createZeroRecomputePass());
+  passes.addPass(zero::createZeroOffloadPass({.threads = options.threads}, options.machine));
   passes.addPass(zero::createZeroPlanPass(plan, options.machine));
   passes.addPass(zero::createZeroTilePass());
   passes.addPass(zero::createZeroSchedulePass());

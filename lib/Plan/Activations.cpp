@@ -73,6 +73,7 @@ public:
       if (failed(visit(op)))
         return failure();
     shareBytes();
+    layDrive();
     growStaging();
     return std::move(result_);
   }
@@ -81,6 +82,12 @@ private:
   /// A result that may be computed over an operand's bytes, at a moment.
   struct Sharing {
     uint32_t operand, result;
+    int64_t moment;
+  };
+
+  struct Offload {
+    zero::OffloadOp op;
+    /// The one that gives the value.
     int64_t moment;
   };
 
@@ -118,6 +125,20 @@ private:
     return TypeSwitch<Operation *, LogicalResult>(&op)
         .Case([&](nn::CallOp call) { return visitCall(call); })
         .Case([&](zero::LookupOp lookup) { return visitLookup(lookup); })
+        .Case([&](zero::OffloadOp offload) {
+          offloads_.push_back({offload, moment_ - 1});
+          return success();
+        })
+        .Case([&](zero::SettleOp settle) {
+          Value value = settle.getOffload().getValue();
+          settledAt_[result_.indexOf(value)] = moment_;
+          return touch(op, value, moment_ - 1);
+        })
+        .Case([&](zero::RestoreOp restore) {
+          add(restore.getResult(), moment_);
+          restored_[restore.getOffload()] = restore.getResult();
+          return success();
+        })
         .Case([&](tensor::EmptyOp empty) {
           add(empty.getResult(), moment_);
           return success();
@@ -180,13 +201,13 @@ private:
     }
   }
 
-  /// Puts results over operands that nothing takes afterwards.
+  /// Puts results over operands that nothing takes afterwards, not even a transfer.
   void shareBytes() {
     std::vector<uint32_t> standsFor(result_.intervals_.size());
     std::iota(standsFor.begin(), standsFor.end(), 0);
     for (auto [operand, result, moment] : sharings_) {
       Interval &kept = result_.intervals_[standsFor[operand]];
-      if (kept.last != moment)
+      if (kept.last != moment || settledAt_.lookup(operand) > moment)
         continue;
       kept.last = std::max(kept.last, result_.intervals_[result].last);
       result_.intervals_[result].bytes = 0;
@@ -218,6 +239,25 @@ private:
     lookups_.push_back({staging, piece, count});
     ++moment_;
     return success();
+  }
+
+  /// A value's bytes on the drive are its own from the call that gives it on until what was restored of it has been
+  /// taken. Past the page cache it goes in whole blocks.
+  void layDrive() {
+    constexpr uint64_t block = 4096;
+    for (auto [op, moment] : offloads_) {
+      uint64_t bytes = llvm::alignTo(nn::tensorBytes(op.getHandle().getType().getTensor()), block);
+      Interval onDrive{bytes, block, moment, moment_};
+      result_.intervals_[result_.indexOf(op.getValue())].alignment = block;
+      if (Value restored = restored_.lookup(op)) {
+        Interval &target = result_.intervals_[result_.indexOf(restored)];
+        target.alignment = block;
+        onDrive.last = target.last;
+      }
+      result_.onDrive_[op] = static_cast<uint32_t>(result_.driveIntervals_.size());
+      result_.driveIntervals_.push_back(onDrive);
+    }
+    result_.driveLayout_ = layoutIntervals(result_.driveIntervals_);
   }
 
   /// Gives each look-up room for more pieces at a time, as many as take no byte
@@ -252,6 +292,11 @@ private:
   uint32_t lastScratch_ = 0;
   std::vector<Lookup> lookups_;
   std::vector<Sharing> sharings_;
+  std::vector<Offload> offloads_;
+  /// The moment before which the drive has what an interval holds.
+  DenseMap<uint32_t, int64_t> settledAt_;
+  /// What comes back, by offload.
+  DenseMap<Operation *, Value> restored_;
 };
 
 FailureOr<Activations> Activations::of(func::FuncOp function, int64_t threads) {

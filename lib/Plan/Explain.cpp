@@ -179,11 +179,9 @@ private:
 
   std::string nameOf(uint32_t index) const {
     const table::Command &command = *program_.step()->Get(index);
-    std::string kind = table::EnumNameOperation(command.operation_type());
-    std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return std::tolower(c); });
     return command.stream() == table::Stream::compute
-               ? fmt::format("{} ({} {})", labelOf(command), kind, index)
-               : fmt::format("{} {}", kind, index);
+               ? fmt::format("{} ({} {})", labelOf(command), kindOf(command), index)
+               : fmt::format("{} {}", kindOf(command), index);
   }
 
   std::string similar(std::string_view name) const {

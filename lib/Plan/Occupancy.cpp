@@ -1,6 +1,7 @@
 #include "spillway/Plan/Occupancy.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 using namespace spillway;
@@ -202,6 +203,16 @@ private:
 std::string spillway::plan::labelOf(const table::Command &command) {
   return command.label() ? command.label()->str()
                          : table::EnumNameOperation(command.operation_type());
+}
+
+std::string spillway::plan::kindOf(const table::Command &command) {
+  if (command.operation_as_Copy() && command.stream() == table::Stream::write)
+    return "offload";
+  if (command.operation_as_Copy() && command.stream() == table::Stream::read)
+    return "restore";
+  std::string kind = table::EnumNameOperation(command.operation_type());
+  std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return std::tolower(c); });
+  return kind;
 }
 
 std::vector<Stay> spillway::plan::findStays(const table::Program &program,

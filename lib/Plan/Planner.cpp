@@ -154,8 +154,8 @@ uint64_t largestRewrite(const Step &step, const std::vector<uint64_t> &tileUnits
 
 class Search {
 public:
-  Search(const Step &step, const Machine &machine, const Budget &budget)
-      : step_(step), machine_(machine), budget_(budget),
+  Search(const Step &step, const Machine &machine, const Budget &budget, double secondsBelow)
+      : step_(step), machine_(machine), budget_(budget), secondsBelow_(secondsBelow),
         activations_(alignUp(step.activationBytes, blockBytes)), uses_(step.states.size()) {
     for (const StepState &state : step.states) {
       allBytes_ += state.extent();
@@ -235,7 +235,7 @@ private:
       uint64_t resident = smallBytes_ + (allBytes_ - smallBytes_) * share / shares;
       if (resident > room)
         continue;
-      if (best_ && leastSeconds(resident) >= best_->seconds)
+      if (leastSeconds(resident) >= (best_ ? std::min(best_->seconds, secondsBelow_) : secondsBelow_))
         return;
       tryResident(tileUnits, {staging}, resident);
     }
@@ -256,6 +256,8 @@ private:
         mostUses = std::max(mostUses, uses_[i]);
       }
     bytes -= static_cast<double>(resident * mostUses);
+    for (uint64_t offloaded : step_.offloaded)
+      bytes += static_cast<double>(offloaded);
     return std::max(compute, bytes / machine_.channels[1].bytesPerSecond);
   }
 
@@ -370,6 +372,7 @@ private:
   const Step &step_;
   const Machine &machine_;
   const Budget &budget_;
+  double secondsBelow_;
   uint64_t activations_;
   /// How often a step reads each state where it streams.
   std::vector<uint64_t> uses_;
@@ -440,8 +443,8 @@ Minimum spillway::plan::minimumOf(const Step &step) {
 }
 
 Result<Placement> spillway::plan::place(const Step &step, const Machine &machine,
-                                        const Budget &budget) {
-  if (auto placement = Search(step, machine, budget).run())
+                                        const Budget &budget, double secondsBelow) {
+  if (auto placement = Search(step, machine, budget, secondsBelow).run())
     return std::move(*placement);
   Minimum minimum = minimumOf(step);
   std::string parts = describeMinimum(step, minimum);

@@ -219,7 +219,9 @@ std::string drawCards(const table::Program &program, const Simulation &simulatio
   cards += card(fmt::format("{:.1f} %", gap), "over the bound");
   for (const table::Arena *arena : *program.arenas())
     cards += card(formatSize(arena->bytes()),
-                  fmt::format("of {} memory", table::EnumNameTier(arena->tier())));
+                  arena->tier() == table::Tier::nvme
+                      ? "on NVMe for values that wait"
+                      : fmt::format("of {} memory", table::EnumNameTier(arena->tier())));
   for (size_t stream = 1; stream < simulation.movedBytes.size(); ++stream)
     if (simulation.movedBytes[stream])
       cards += card(formatSize(simulation.movedBytes[stream]),

@@ -19,6 +19,12 @@ DataType spillway::plan::arithmeticTypeOf(nn::KernelOp kernel) {
   return DataType::f32;
 }
 
+KernelCost spillway::plan::kernelCostOf(nn::KernelOp kernel) {
+  nn::CostAttr cost = nn::costOf(kernel);
+  return {static_cast<double>(cost.getFlops()), arithmeticTypeOf(kernel), static_cast<double>(cost.getBytes()),
+          static_cast<double>(cost.getShared())};
+}
+
 namespace {
 
 class Extraction {
@@ -37,13 +43,33 @@ public:
       if (auto call = dyn_cast<nn::CallOp>(op)) {
         if (failed(addCall(call)))
           return failure();
-      } else if (auto lookup = dyn_cast<zero::LookupOp>(op))
+      } else if (auto lookup = dyn_cast<zero::LookupOp>(op)) {
         addLookup(lookup);
+      } else if (failed(addTransfer(op))) {
+        return failure();
+      }
     }
     return std::move(step_);
   }
 
 private:
+  /// Of a value that waits on the drive.
+  LogicalResult addTransfer(Operation &op) {
+    if (auto offload = dyn_cast<zero::OffloadOp>(op)) {
+      if (step_.moments.empty())
+        return offload.emitOpError("is of what no call or look-up gives");
+      auto index = static_cast<uint32_t>(step_.offloaded.size());
+      onDrive_[offload] = index;
+      step_.offloaded.push_back(nn::tensorBytes(offload.getHandle().getType().getTensor()));
+      step_.moments.back().written.push_back(index);
+    } else if (auto settle = dyn_cast<zero::SettleOp>(op)) {
+      settled_.push_back(onDrive_.lookup(settle.getOffload()));
+    } else if (auto restore = dyn_cast<zero::RestoreOp>(op)) {
+      restored_.push_back(onDrive_.lookup(restore.getOffload()));
+    }
+    return success();
+  }
+
   void addStates() {
     for (zero::StateOp op : module_.getOps<zero::StateOp>())
       index_[op] = static_cast<uint32_t>(index_.size());
@@ -68,12 +94,9 @@ private:
   }
 
   LogicalResult addCall(nn::CallOp call) {
-    nn::KernelOp kernel = call.getKernel(symbols_);
-    nn::CostAttr cost = nn::costOf(kernel);
     StepMoment moment;
     moment.name = nameOf(call.getLoc());
-    moment.cost = {static_cast<double>(cost.getFlops()), arithmeticTypeOf(kernel),
-                   static_cast<double>(cost.getBytes()), static_cast<double>(cost.getShared())};
+    moment.cost = kernelCostOf(call.getKernel(symbols_));
     llvm::SetVector<uint32_t> states, values;
     for (Value operand : call.getInputs()) {
       Value source = sourceOf(operand);
@@ -81,6 +104,8 @@ private:
         states.insert(index_[lookup(use, use.getStateAttr())]);
       else if (values.insert(activations_.indexOf(source)))
         addWorking(moment, source);
+      if (auto restore = source.getDefiningOp<zero::RestoreOp>(); restore && taken_.insert(restore).second)
+        moment.taken.push_back(onDrive_.lookup(restore.getOffload()));
     }
     for (Value target : call.getInto()) {
       auto use = sourceOf(target).getDefiningOp<zero::UseOp>();
@@ -128,6 +153,8 @@ private:
   }
 
   void push(StepMoment moment) {
+    moment.settled = std::exchange(settled_, {});
+    moment.restored = std::exchange(restored_, {});
     llvm::sort(moment.working, [](const auto &a, const auto &b) {
       return std::pair(b.second, a.first) < std::pair(a.second, b.first);
     });
@@ -140,6 +167,12 @@ private:
   Tileability tileability_;
   SymbolTableCollection symbols_;
   DenseMap<Operation *, uint32_t> index_;
+  /// The places of offloads in the step.
+  DenseMap<Operation *, uint32_t> onDrive_;
+  /// Those that the next moment finds on the drive, and those that begin to come back before it.
+  std::vector<uint32_t> settled_, restored_;
+  /// Restores whose values some call has taken.
+  DenseSet<Operation *> taken_;
   Step step_;
 };
 

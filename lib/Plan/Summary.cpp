@@ -33,6 +33,8 @@ Json describeArenas(ModuleOp module, rt::ProgramOp program, Decided decided) {
   // The first is the one that kernels compute on.
   std::optional<zero::Tier> computeTier;
   for (auto arena : program.getBody().front().getOps<rt::ArenaOp>()) {
+    if (arena.getTier() == zero::Tier::nvme)
+      continue;
     if (!computeTier)
       computeTier = arena.getTier();
     uint64_t resident = Residents(module, arena.getTier(), *computeTier).bytes();
@@ -44,6 +46,14 @@ Json describeArenas(ModuleOp module, rt::ProgramOp program, Decided decided) {
                       {"activation_bytes", arena.getBytes() - resident - staging}});
   }
   return arenas;
+}
+
+/// Of the file in which values wait.
+uint64_t scratchBytes(rt::ProgramOp program) {
+  for (auto arena : program.getBody().front().getOps<rt::ArenaOp>())
+    if (arena.getTier() == zero::Tier::nvme)
+      return arena.getBytes();
+  return 0;
 }
 
 Json describeStates(ModuleOp module, Decided decided) {
@@ -130,6 +140,10 @@ std::string spillway::plan::summarize(ModuleOp module, const Machine &machine,
     plan["recomputed"] = {{"segments", numberIn(recomputed, "segments")},
                           {"joined", numberIn(recomputed, "joined")},
                           {"of", numberIn(recomputed, "of")}};
+  if (auto offloaded = module->getAttrOfType<DictionaryAttr>(zero::offloadedAttrName))
+    plan["offloaded"] = {{"values", numberIn(offloaded, "values")},
+                         {"bytes", numberIn(offloaded, "bytes")},
+                         {"scratch_bytes", scratchBytes(program)}};
   plan["step"] = describeStep(simulation);
   plan["prologue"] = {{"predicted_seconds", simulation.prologueSeconds},
                       {"commands", simulation.prologue.size()}};

@@ -25,16 +25,21 @@ uint64_t StepMoment::workingBytes() const {
 
 bool Timeline::run(Spare spare) {
   spare_ = spare;
+  // Where homes may change on the way, nothing is known ahead.
+  looksAhead_ = !step_.offloaded.empty() && spare.compute == 0 && spare.host == 0;
   placement_.awaited.clear();
   for (const std::vector<Home> &homes : placement_.homes)
     placement_.awaited.emplace_back(homes.size());
   for (const StepMoment &moment : step_.moments) {
+    issueRestores(moment);
     if (moment.lookupState)
       runLookup(moment);
     else if (!runCall(moment))
       return false;
+    for (uint32_t value : moment.written)
+      writtenAt_[value] = write(ends_.back(), step_.offloaded[value]);
   }
-  placement_.seconds = std::max({computeFree_, lookupsEnd_, copyDownFree_, writeFree_});
+  placement_.seconds = std::max({computeFree_, lookupsEnd_, copyDownFree_, writesEnd_});
   return true;
 }
 
@@ -57,7 +62,8 @@ double Timeline::read(double ready, double seconds) {
 
 double Timeline::write(double ready, uint64_t bytes) {
   writeFree_ = std::max(writeFree_, ready) + channelSeconds(writeChannel(), static_cast<double>(bytes));
-  return writeFree_ + writeChannel().latencySeconds;
+  writesEnd_ = writeFree_ + writeChannel().latencySeconds;
+  return writesEnd_;
 }
 
 std::optional<double> Timeline::bringHome(const StepMoment &moment, double ready) {
@@ -87,13 +93,48 @@ std::optional<double> Timeline::bringHome(const Tile &tile, double ready) {
   return left;
 }
 
+void Timeline::issueRestores(const StepMoment &moment) {
+  if (moment.restored.empty())
+    return;
+  double ready = std::max(ends_.back(), settledAt(moment));
+  for (uint32_t value : moment.restored)
+    restores_.push_back({value, static_cast<int64_t>(ends_.size()) - 1, ready});
+}
+
+void Timeline::restoreBefore(int64_t part) {
+  for (; !restores_.empty() && restores_.front().issuedAfter < part; restores_.pop_front()) {
+    auto [value, issuedAfter, ready] = restores_.front();
+    if (looksAhead_)
+      bringInUntil(issuedAfter);
+    restoredAt_[value] = read(ready, channelSeconds(readChannel(), static_cast<double>(step_.offloaded[value])));
+  }
+}
+
+double Timeline::settledAt(const StepMoment &moment) const {
+  double end = 0;
+  for (uint32_t value : moment.settled)
+    end = std::max(end, writtenAt_[value]);
+  return end;
+}
+
+double Timeline::transfersEnd(const StepMoment &moment) {
+  double end = settledAt(moment);
+  if (!moment.taken.empty())
+    restoreBefore(static_cast<int64_t>(ends_.size()));
+  for (uint32_t value : moment.taken)
+    end = std::max(end, restoredAt_[value]);
+  return end;
+}
+
 void Timeline::end(double ended, double freed) {
   ends_.push_back(ended);
   freed_.push_back(freed_.empty() ? freed : std::max(freed, freed_.back()));
 }
 
 void Timeline::runLookup(const StepMoment &moment) {
-  double ready = std::max(computeFree_, lookupsEnd_);
+  double ready = std::max({computeFree_, lookupsEnd_, transfersEnd(moment)});
+  auto part = static_cast<int64_t>(ends_.size());
+  lastLookup_ = part;
   if (isWhollyResident(*moment.lookupState)) {
     computeFree_ = ready + residentLookupSeconds(
                                machine_, static_cast<double>(moment.lookupResultBytes));
@@ -101,58 +142,68 @@ void Timeline::runLookup(const StepMoment &moment) {
     end(computeFree_, computeFree_);
     return;
   }
+  restoreBefore(part);
   lookupsEnd_ = read(ready, lookupSeconds(readChannel(), moment.lookupCount,
                                           moment.lookupPieceBytes, moment.lookupStagingBytes));
-  lastLookup_ = static_cast<int64_t>(ends_.size());
   end(lookupsEnd_, lookupsEnd_);
 }
 
-bool Timeline::runCall(const StepMoment &moment) {
-  for (uint32_t state : moment.states) {
-    uint64_t tileUnits = placement_.tileUnits[state], units = step_.states[state].units;
-    if (tileUnits == 0)
-      continue;
-    for (uint64_t part = 0; part * tileUnits < units; ++part) {
-      uint64_t partUnits = std::min(tileUnits, units - part * tileUnits);
-      if (!runPart(moment, part, static_cast<double>(partUnits) / static_cast<double>(units)))
-        return false;
-    }
-    return true;
-  }
-  return runPart(moment, 0, 1);
+uint64_t Timeline::partsOf(const StepMoment &moment) const {
+  for (uint32_t state : moment.states)
+    if (uint64_t tileUnits = placement_.tileUnits[state])
+      return (step_.states[state].units + tileUnits - 1) / tileUnits;
+  return 1;
 }
 
-bool Timeline::runPart(const StepMoment &moment, uint64_t part, double fraction) {
+double Timeline::fractionOf(const StepMoment &moment, uint64_t part) const {
+  for (uint32_t state : moment.states)
+    if (uint64_t tileUnits = placement_.tileUnits[state], units = step_.states[state].units; tileUnits != 0)
+      return static_cast<double>(std::min(tileUnits, units - part * tileUnits)) / static_cast<double>(units);
+  return 1;
+}
+
+Timeline::Tile Timeline::tileOf(const StepMoment &moment, uint32_t index, uint64_t part) const {
+  const StepState &state = step_.states[index];
+  uint64_t tileUnits = placement_.tileUnits[index];
+  uint64_t begin = tileUnits * part;
+  uint64_t end = tileUnits ? std::min(begin + tileUnits, state.units) : state.units;
+  bool isBlank = std::ranges::find(moment.blank, index) != moment.blank.end();
+  return {index,
+          tileUnits ? static_cast<uint32_t>(part) : 0,
+          state.extent(begin, end),
+          state.gatheredExtent(begin, end),
+          state.partExtent(begin, end),
+          state.ranks > 1,
+          isBlank && !(end == state.units && state.endsInPadding)};
+}
+
+bool Timeline::runCall(const StepMoment &moment) {
+  uint64_t parts = partsOf(moment);
+  for (uint64_t part = 0; part < parts; ++part)
+    if (!runPart(moment, part))
+      return false;
+  return true;
+}
+
+bool Timeline::runPart(const StepMoment &moment, uint64_t part) {
   double ready = std::max(computeFree_, lookupsEnd_);
   staged_.clear();
-  for (uint32_t index : moment.states) {
-    const StepState &state = step_.states[index];
-    uint64_t tileUnits = placement_.tileUnits[index];
-    uint64_t begin = tileUnits * part;
-    uint64_t end = tileUnits ? std::min(begin + tileUnits, state.units) : state.units;
-    bool isBlank = std::ranges::find(moment.blank, index) != moment.blank.end();
-    Tile tile{index,
-              tileUnits ? static_cast<uint32_t>(part) : 0,
-              state.extent(begin, end),
-              state.gatheredExtent(begin, end),
-              state.partExtent(begin, end),
-              state.ranks > 1,
-              isBlank && !(end == state.units && state.endsInPadding)};
+  for (uint32_t state : moment.states) {
+    Tile tile = tileOf(moment, state, part);
     if (home(tile) != Home::compute)
       considerKeeping(tile, ready);
     if (home(tile) != Home::compute)
       staged_.push_back(tile);
   }
-  if (!staged_.empty()) {
-    auto there = bringIn(staged_);
-    if (!there)
-      return false;
-    if (*there > ready)
-      for (const Tile &tile : staged_)
-        placement_.awaited[tile.state][tile.index] = true;
-    ready = std::max(ready, *there);
-  }
-  computeFree_ = ready + launchSeconds(machine_, moment.cost, fraction, step_.threads);
+  std::optional<double> there = staged_.empty() ? 0 : bringIn();
+  if (!there)
+    return false;
+  ready = std::max(ready, transfersEnd(moment));
+  if (*there > ready)
+    for (const Tile &tile : staged_)
+      placement_.awaited[tile.state][tile.index] = true;
+  ready = std::max(ready, *there);
+  computeFree_ = ready + launchSeconds(machine_, moment.cost, fractionOf(moment, part), step_.threads);
   lookupsEnd_ = 0;
   auto freed = bringHome(moment, computeFree_);
   if (!freed)
@@ -193,21 +244,75 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
   }
 }
 
-std::optional<double> Timeline::bringIn(const std::vector<Tile> &staged) {
+std::optional<PieceIssue> Timeline::issue(const std::vector<Tile> &tiles, int64_t part, int64_t lastLookup) {
   StagedPiece piece;
-  piece.moment = static_cast<int64_t>(ends_.size());
-  piece.notBefore = lastLookup_;
-  for (const Tile &tile : staged) {
+  piece.moment = part;
+  piece.notBefore = lastLookup;
+  for (const Tile &tile : tiles) {
     piece.bytes += tile.gatheredBytes;
     if (hasHostTier_ && home(tile) == Home::nvme && !tile.isBlank)
       piece.hostBytes += tile.partBytes;
   }
-  auto issue = prefetcher_.next(piece);
-  if (!issue)
-    return std::nullopt;
-  double free = freedAt(issue->freedBy), there = 0;
-  double hostFree = issue->movedBefore < 0 ? 0 : moveEnds_[issue->movedBefore];
-  for (const Tile &tile : staged) {
+  return prefetcher_.next(piece);
+}
+
+std::optional<double> Timeline::bringIn() {
+  if (!looksAhead_) {
+    auto issued = issue(staged_, static_cast<int64_t>(ends_.size()), lastLookup_);
+    if (!issued)
+      return std::nullopt;
+    restoreBefore(issued->fetchAfter);
+    return bringIn(staged_, *issued);
+  }
+  if (arrivals_.empty()) {
+    if (!lookAhead())
+      return std::nullopt;
+    restoreBefore(ahead_->issue.fetchAfter);
+    arrivals_.push_back(bringIn(ahead_->tiles, ahead_->issue));
+    ahead_.reset();
+  }
+  double there = arrivals_.front();
+  arrivals_.pop_front();
+  return there;
+}
+
+bool Timeline::lookAhead() {
+  for (; !ahead_ && aheadMoment_ < step_.moments.size(); ++aheadMoment_, aheadPart_ = 0) {
+    const StepMoment &moment = step_.moments[aheadMoment_];
+    if (moment.lookupState) {
+      aheadLookup_ = aheadIndex_++;
+      continue;
+    }
+    for (uint64_t parts = partsOf(moment); aheadPart_ < parts;) {
+      std::vector<Tile> tiles;
+      for (uint32_t state : moment.states)
+        if (Tile tile = tileOf(moment, state, aheadPart_); home(tile) != Home::compute)
+          tiles.push_back(tile);
+      ++aheadPart_;
+      int64_t index = aheadIndex_++;
+      if (tiles.empty())
+        continue;
+      auto issued = issue(tiles, index, aheadLookup_);
+      if (!issued)
+        return false;
+      ahead_ = Piece{std::move(tiles), *issued};
+      return true;
+    }
+  }
+  return true;
+}
+
+void Timeline::bringInUntil(int64_t part) {
+  while (lookAhead() && ahead_ && ahead_->issue.fetchAfter <= part) {
+    arrivals_.push_back(bringIn(ahead_->tiles, ahead_->issue));
+    ahead_.reset();
+  }
+}
+
+double Timeline::bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued) {
+  double free = freedAt(issued.freedBy), there = 0;
+  double hostFree = issued.movedBefore < 0 ? 0 : moveEnds_[issued.movedBefore];
+  for (const Tile &tile : tiles) {
     double arrived = tile.isBlank ? free : 0;
     if (home(tile) == Home::nvme && !tile.isBlank)
       arrived = read(hasHostTier_ ? hostFree : free,

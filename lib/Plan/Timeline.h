@@ -5,6 +5,8 @@
 #include "spillway/Plan/Planner.h"
 #include "spillway/Plan/Prefetch.h"
 
+#include <deque>
+
 namespace spillway::plan {
 
 class Timeline {
@@ -16,7 +18,8 @@ public:
 
   Timeline(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier)
       : step_(step), machine_(machine), placement_(placement), hasHostTier_(hasHostTier),
-        prefetcher_(placement.stagingBytes, placement.hostStagingBytes), outgoing_(placement.hostOutgoingBytes) {}
+        prefetcher_(placement.stagingBytes, placement.hostStagingBytes), outgoing_(placement.hostOutgoingBytes),
+        writtenAt_(step.offloaded.size()), restoredAt_(step.offloaded.size()) {}
 
   /// Runs the step. Where a call would wait for a tile that streams, and `spare` has room for
   /// it, makes it resident in `placement` instead: so both the calls and the transfers keep
@@ -36,15 +39,46 @@ private:
     bool isBlank;
   };
 
+  /// A value that comes back from the drive: it is issued behind a look-up or part of a call, and may start then.
+  struct Restore {
+    uint32_t value;
+    int64_t issuedAfter;
+    double ready;
+  };
+
+  /// What a part of a call takes that streams.
+  struct Piece {
+    std::vector<Tile> tiles;
+    PieceIssue issue;
+  };
+
   void end(double ended, double freed);
+  /// Of values that begin to come back before a moment.
+  void issueRestores(const StepMoment &moment);
+  /// Reads values that come back, as far as they were issued before what follows another look-up or part of a call.
+  void restoreBefore(int64_t part);
+  /// When what a moment finds on the drive has been written.
+  double settledAt(const StepMoment &moment) const;
+  /// When that, and what the moment takes from there, has been moved.
+  double transfersEnd(const StepMoment &moment);
   void runLookup(const StepMoment &moment);
   /// False where the staging is too small.
   bool runCall(const StepMoment &moment);
-  bool runPart(const StepMoment &moment, uint64_t part, double fraction);
+  bool runPart(const StepMoment &moment, uint64_t part);
+  uint64_t partsOf(const StepMoment &moment) const;
+  double fractionOf(const StepMoment &moment, uint64_t part) const;
+  Tile tileOf(const StepMoment &moment, uint32_t state, uint64_t part) const;
   /// Makes a tile resident where waiting for it would hold up the part.
   void considerKeeping(const Tile &tile, double partReady);
-  /// When the last of the tiles is there; none where the staging is too small.
-  std::optional<double> bringIn(const std::vector<Tile> &staged);
+  /// When what the part at hand takes that streams is there; none where the staging is too small.
+  std::optional<double> bringIn();
+  double bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued);
+  /// `part` of all look-ups and parts of calls, behind the look-up `lastLookup`.
+  std::optional<PieceIssue> issue(const std::vector<Tile> &tiles, int64_t part, int64_t lastLookup);
+  /// Finds the next piece that has not been brought in; false where the staging is too small.
+  bool lookAhead();
+  /// Brings in the pieces that were issued no later than behind a look-up or part of a call.
+  void bringInUntil(int64_t part);
   /// Sends a transfer that may start at `ready` down a channel that takes one at a time; its end.
   static double send(const Channel &channel, double &free, double ready, uint64_t bytes);
   /// Sends a transfer that may start at `ready` down the read channel; its end.
@@ -83,7 +117,22 @@ private:
   /// When the look-ups that no call has waited for yet have ended.
   double lookupsEnd_ = 0;
   int64_t lastLookup_ = -1;
-  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, copyDownFree_ = 0, writeFree_ = 0;
+  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, copyDownFree_ = 0, writeFree_ = 0,
+         writesEnd_ = 0;
+  /// Of values that wait on the drive: when they were written, and when read; and those that are not read yet.
+  std::vector<double> writtenAt_, restoredAt_;
+  std::deque<Restore> restores_;
+
+  /// Transfers of values and of states take turns on a channel, in the order in which they are issued; so where values
+  /// come back, states are brought in ahead of the call that takes them: up to the next piece, at this moment and
+  /// part, that part of all, and behind this look-up.
+  bool looksAhead_ = false;
+  std::optional<Piece> ahead_;
+  size_t aheadMoment_ = 0;
+  uint64_t aheadPart_ = 0;
+  int64_t aheadIndex_ = 0, aheadLookup_ = -1;
+  /// When the pieces were there that no call has taken yet.
+  std::deque<double> arrivals_;
   std::vector<Tile> staged_;
 };
 

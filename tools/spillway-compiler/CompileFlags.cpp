@@ -70,10 +70,14 @@ CLI::Option *spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
   command
       .add_option("--activations", flags.activations,
                   "What becomes of values that the backward half of a training step takes: keep, recompute (runs the "
-                  "forward half again, segment by segment), or auto, the fastest that fits (default)")
+                  "forward half again, segment by segment), offload (to the drive and back), or auto, the fastest that "
+                  "fits of these and their mixtures (default)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, ActivationPolicy>{
-          {"auto", ActivationPolicy::automatic}, {"keep", ActivationPolicy::keep}, {"recompute", ActivationPolicy::recompute}}))
-      ->option_text("auto|keep|recompute");
+          {"auto", ActivationPolicy::automatic},
+          {"keep", ActivationPolicy::keep},
+          {"recompute", ActivationPolicy::recompute},
+          {"offload", ActivationPolicy::offload}}))
+      ->option_text("auto|keep|recompute|offload");
   command.add_option("--machine", flags.machine, "Machine to plan for, a JSON file");
   return memory;
 }

@@ -62,6 +62,10 @@ std::string spillway::describePlan(std::string_view summary) {
   if (uint64_t segments = bytesIn(recomputed, "segments"))
     text += fmt::format("activations: {} of {} segments of the forward half are computed again, {} at once\n", segments,
                         bytesIn(recomputed, "of"), bytesIn(recomputed, "joined"));
+  Json offloaded = plan.value("offloaded", Json::object());
+  if (uint64_t values = bytesIn(offloaded, "values"))
+    text += fmt::format("activations: {} values ({}) wait on the drive, in a scratch file of {}\n", values,
+                        formatSize(bytesIn(offloaded, "bytes")), formatSize(bytesIn(offloaded, "scratch_bytes")));
   return text;
 }
 

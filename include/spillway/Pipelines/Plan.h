@@ -14,13 +14,15 @@
 
 namespace spillway {
 
-/// What becomes of values of the forward half that the backward half takes.
+/// What becomes of values that a training step takes much later, as the backward half does those of the forward half.
 enum class ActivationPolicy {
   /// What makes the fastest step in the memory given.
   automatic,
   keep,
   /// Computed again, but for what crosses between segments (see zero-recompute).
   recompute,
+  /// On the drive meanwhile (see zero-offload).
+  offload,
 };
 
 struct PlanOptions {
@@ -58,7 +60,7 @@ struct PlannedProgram {
 /// say, or wrongly.
 std::optional<PlanOptions> requestedPlan(llvm::StringRef summary);
 
-/// Passes from the form *kernels* to an rt.program: partition, plan, tile, schedule, convert.
+/// Passes from the form *kernels* to an rt.program: partition, recompute and offload, plan, tile, schedule, convert.
 void buildPlanPipeline(mlir::OpPassManager &passes, const PlanOptions &options);
 
 /// Encodes a module's rt.program and replays it. A table that the simulator cannot

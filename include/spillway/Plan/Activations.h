@@ -21,7 +21,7 @@ mlir::Value sourceOf(mlir::Value value);
 uint64_t offsetInSource(mlir::Value value);
 
 /// Arguments, results, scratch and look-up staging of a function in kernel form,
-/// unscheduled or scheduled. Moments are the calls and look-ups in order.
+/// unscheduled or scheduled, and what of it waits on the drive. Moments are the calls and look-ups in order.
 class Activations {
 public:
   /// `threads` run a kernel, each with scratch of its own. Look-ups get as much
@@ -38,6 +38,12 @@ public:
   const std::vector<Interval> &intervals() const { return intervals_; }
   const IntervalLayout &layout() const { return layout_; }
 
+  /// Where an offloaded value lies in the scratch file, whose bytes are whole blocks.
+  uint64_t driveOffsetOf(zero::OffloadOp offload) const {
+    return driveLayout_.offsets[onDrive_.find(offload)->second];
+  }
+  uint64_t driveBytes() const { return driveLayout_.bytes; }
+
 private:
   static std::optional<uint32_t> find(const llvm::DenseMap<mlir::Operation *, uint32_t> &map,
                                       mlir::Operation *op) {
@@ -50,6 +56,10 @@ private:
   llvm::DenseMap<mlir::Operation *, uint32_t> scratch_, staging_;
   std::vector<Interval> intervals_;
   IntervalLayout layout_;
+  /// Of offloaded values.
+  llvm::DenseMap<mlir::Operation *, uint32_t> onDrive_;
+  std::vector<Interval> driveIntervals_;
+  IntervalLayout driveLayout_;
 };
 
 /// A kernel's scratch, rounded up so that the next thread's is aligned.

@@ -38,6 +38,9 @@ struct Stay {
 /// Of a table that simulate() has run.
 std::vector<Stay> findStays(const table::Program &program, const Simulation &simulation);
 
+/// What the command does, in one word.
+std::string kindOf(const table::Command &command);
+
 /// The command's label, or what it does where it has none.
 std::string labelOf(const table::Command &command);
 

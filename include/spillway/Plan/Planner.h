@@ -4,6 +4,7 @@
 
 #include "spillway/Plan/Step.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,8 +68,10 @@ Minimum minimumOf(const Step &step);
 
 /// Tries a fixed set of stagings, tile sizes and resident shares, whatever the budget,
 /// and takes the fastest that fits; so more memory of one tier never makes a slower plan. A
-/// user error where the budget is too small: it names what is needed, and for what.
-Result<Placement> place(const Step &step, const Machine &machine, const Budget &budget);
+/// user error where the budget is too small: it names what is needed, and for what. Plans that take `secondsBelow`
+/// or longer need not be found.
+Result<Placement> place(const Step &step, const Machine &machine, const Budget &budget,
+                        double secondsBelow = std::numeric_limits<double>::infinity());
 
 /// The predicted seconds of a step under a placement; none where its staging is too
 /// small. Equals what the simulator finds for the table that is made of it.

@@ -59,6 +59,9 @@ struct StepMoment {
   uint64_t lookupPieceBytes = 0;
   uint64_t lookupStagingBytes = 0;
   uint64_t lookupResultBytes = 0;
+  /// Values that wait on the drive (places in Step::offloaded): which begin to be written after it; must have been
+  /// written before it; begin to be read before it, when those have been written; and must have been read before it.
+  std::vector<uint32_t> written, settled, restored, taken;
   /// What must lie in memory for it beside states, largest first: operands,
   /// results, scratch, staging.
   std::vector<std::pair<std::string, uint64_t>> working;
@@ -69,6 +72,8 @@ struct StepMoment {
 struct Step {
   std::vector<StepState> states;
   std::vector<StepMoment> moments;
+  /// Bytes of each value that waits on the drive.
+  std::vector<uint64_t> offloaded;
   /// Of everything that the step computes, laid out.
   uint64_t activationBytes = 0;
   unsigned threads = 1;

@@ -10,6 +10,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
+#include <utility>
 
 namespace spillway {
 #define GEN_PASS_DEF_CONVERTZEROTORTPASS
@@ -197,6 +198,8 @@ private:
     places_ = OpBuilder::atBlockBegin(&program_.getBody().emplaceBlock());
     for (auto &t : tiers_)
       rt::ArenaOp::create(places_, loc, t->arena.getTier(), t->bytes);
+    if (uint64_t bytes = activations_.driveBytes())
+      rt::ArenaOp::create(places_, loc, zero::Tier::nvme, bytes);
     OpBuilder lists = places_;
     rt::PrologueOp::create(lists, loc).getBody().emplaceBlock();
     rt::StepOp::create(lists, loc).getBody().emplaceBlock();
@@ -411,6 +414,12 @@ private:
         .Case([&](zero::LookupOp lookup) { return convertLookup(lookup); })
         .Case([&](nn::CallOp call) { return convertCall(call); })
         .Case([&](zero::StoreOp store) { return convertStore(store); })
+        .Case([&](zero::OffloadOp offload) { return convertOffload(offload); })
+        .Case([&](zero::SettleOp settle) {
+          settled_.push_back(offloadEnds_.lookup(settle.getOffload()));
+          return success();
+        })
+        .Case([&](zero::RestoreOp restore) { return convertRestore(restore); })
         .Case<zero::UseOp, zero::UpdateOp>([&](auto op) {
           return op.emitOpError("is not scheduled: run zero-schedule before");
         })
@@ -513,11 +522,50 @@ private:
     return success();
   }
 
-  /// What lies behind a value that a kernel takes.
+  //===--------------------------------------------------------------------===//
+  // Values that wait on the drive
+  //===--------------------------------------------------------------------===//
+
+  Value onDrive(zero::OffloadOp offload) {
+    auto type = cast<RankedTensorType>(offload.getValue().getType());
+    return buffer(plan::nameOf(offload.getLoc()), zero::Tier::nvme, activations_.driveOffsetOf(offload), nn::tensorBytes(type));
+  }
+
+  LogicalResult convertOffload(zero::OffloadOp offload) {
+    Operation *made = offload.getValue().getDefiningOp();
+    auto end = callEnds_.find(made);
+    if (end == callEnds_.end())
+      return offload.emitOpError("is of what no call or look-up gives");
+    Value place = driveBuffers_[offload] = onDrive(offload);
+    offloadEnds_[offload] = rt::CopyOp::create(builder_, offload.getLoc(), eventType_, activation(offload.getValue()),
+                                               place, rt::Stream::write, end->second, label(offload));
+    return success();
+  }
+
+  /// Its bytes are free when all that stands before it has ended: the last command that computes, look-ups behind that,
+  /// and what the next one finds written.
+  LogicalResult convertRestore(zero::RestoreOp restore) {
+    SmallVector<Value> after(pendingLookups_);
+    llvm::append_range(after, settled_);
+    if (lastCompute_)
+      after.push_back(lastCompute_);
+    restoreEnds_[restore] = rt::CopyOp::create(builder_, restore.getLoc(), eventType_,
+                                               driveBuffers_.lookup(restore.getOffload()), activation(restore.getResult()),
+                                               rt::Stream::read, after, label(restore));
+    return success();
+  }
+
+  /// What lies behind a value that a kernel takes. Only the first one that takes what was restored waits for it.
   Place placeOf(Value value) {
-    if (auto view = plan::sourceOf(value).getDefiningOp<zero::ViewOp>())
+    Operation *source = plan::sourceOf(value).getDefiningOp();
+    if (auto view = dyn_cast_if_present<zero::ViewOp>(source))
       return handlePlaces_[view.getHandle().getDefiningOp()];
-    return {activation(value), {}};
+    Place place{activation(value), {}};
+    if (auto end = restoreEnds_.find(source); end != restoreEnds_.end()) {
+      place.ready.push_back(end->second);
+      restoreEnds_.erase(end);
+    }
+    return place;
   }
 
   LogicalResult convertLookup(zero::LookupOp lookup) {
@@ -530,7 +578,7 @@ private:
     if (resident && cast<rt::BufferOp>(resident.getDefiningOp()).getTier() !=
                         compute().arena.getTier())
       resident = {};
-    SmallVector<Value> after;
+    SmallVector<Value> after(std::exchange(settled_, {}));
     Value staging;
     if (resident) {
       after.append(pendingLookups_);
@@ -545,6 +593,7 @@ private:
                                      activation(lookup.getIndices()), indexType,
                                      activation(lookup.getResult()), resident, staging, after,
                                      label(lookup));
+    callEnds_[lookup] = end;
     if (resident)
       lastCompute_ = end;
     else
@@ -555,6 +604,7 @@ private:
   LogicalResult convertCall(nn::CallOp call) {
     nn::KernelOp kernel = call.getKernel(symbols_);
     SmallVector<Value> inputs, results, after(pendingLookups_);
+    llvm::append_range(after, std::exchange(settled_, {}));
     SmallVector<int64_t> origins, held;
     pendingLookups_.clear();
     auto take = [&](Value operand, SmallVector<Value> &buffers) {
@@ -682,6 +732,7 @@ private:
   std::array<Value, 2> halfEmptied_;
 
   DenseMap<Operation *, Place> handlePlaces_;
+  /// Of calls and look-ups, and of moves by the call that they are for.
   DenseMap<Operation *, Value> callEnds_, moveEnds_;
   /// When the new values that each call has computed have left the staging where kernels compute.
   DenseMap<Operation *, SmallVector<Value, 1>> storeEnds_;
@@ -694,6 +745,11 @@ private:
   /// it waits for yet.
   Value lastCompute_;
   SmallVector<Value> pendingLookups_;
+
+  /// Of values that wait on the drive, by offload; and by restore, of those that no command has waited for.
+  DenseMap<Operation *, Value> driveBuffers_, offloadEnds_, restoreEnds_;
+  /// Writes that the next call or look-up finds ended.
+  SmallVector<Value> settled_;
 };
 
 class ConvertZeroToRt : public spillway::impl::ConvertZeroToRtPassBase<ConvertZeroToRt> {

@@ -137,8 +137,8 @@ private:
     Builder builder(&getContext());
     StringRef at = step.moments.empty() ? "" : StringRef(step.moments[minimum.floorMoment].name);
     NamedAttrList decided;
-    if (auto recomputed = getOperation()->getAttrOfType<DictionaryAttr>(recomputedAttrName))
-      if (auto least = recomputed.getAs<IntegerAttr>("minimum"))
+    if (auto activations = getOperation()->getAttrOfType<DictionaryAttr>(activationsAttrName))
+      if (auto least = activations.getAs<IntegerAttr>("minimum"))
         minimum.bytes = std::min(minimum.bytes, static_cast<uint64_t>(least.getInt()));
     decided.set("minimum", builder.getI64IntegerAttr(minimum.bytes));
     decided.set("minimum_host", builder.getI64IntegerAttr(minimum.hostBytes));

@@ -203,6 +203,8 @@ struct CompiledRun {
   std::vector<std::map<std::string, float>> steps;
   std::map<std::string, std::vector<std::byte>> states;
   uint64_t plannedWrites = 0;
+  /// Values that wait on the drive in a step.
+  uint32_t offloads = 0;
 
   template <typename T> ArrayRef<T> values(const std::string &name) const {
     const std::vector<std::byte> &bytes = states.at(name);
@@ -286,6 +288,7 @@ protected:
       status = session.executor().commit(run.steps.size(), "");
     ASSERT_TRUE(status.ok()) << status.error().message;
     run.plannedWrites = plannedWriteBytes(session.program().step);
+    run.offloads = session.program().offloads();
     Result<Store> store = Store::open(bundle);
     ASSERT_TRUE(store.ok()) << store.error().message;
     Result<std::unique_ptr<io::Engine>> engine = io::makeEngine(io::EngineKind::automatic);
@@ -359,6 +362,24 @@ TEST_P(CompiledTraining, bf16) {
     EXPECT_TRUE(run.values<uint16_t>(twin) == ArrayRef<uint16_t>(rounded)) << name;
   }
   EXPECT_GT(twins, 0);
+}
+
+TEST_P(CompiledTraining, whateverBecomesOfWhatWaitsTheBitsAreTheSame) {
+  test::TemporaryFolder place;
+  CompiledRun kept;
+  ASSERT_TRUE(succeeded(compile(place.path() / "kept.spill", operations(), uint64_t(1) << 40, ActivationPolicy::keep)));
+  run(place.path() / "kept.spill", 2, kept);
+  EXPECT_EQ(kept.offloads, 0u);
+  for (ActivationPolicy policy : {ActivationPolicy::recompute, ActivationPolicy::offload})
+    for (unsigned threads : {1u, 2u}) {
+      std::filesystem::path bundle = place.path() / fmt::format("{}-{}.spill", static_cast<int>(policy), threads);
+      ASSERT_TRUE(succeeded(compileInLeast(bundle, operations(), policy)));
+      CompiledRun other;
+      run(bundle, threads, other);
+      EXPECT_EQ(other.offloads != 0, policy == ActivationPolicy::offload);
+      EXPECT_TRUE(kept.steps == other.steps) << "other bits on " << threads << " threads";
+      EXPECT_TRUE(kept.states == other.states) << "other bits on " << threads << " threads";
+    }
 }
 
 /// Runs of several micro-batches a step.

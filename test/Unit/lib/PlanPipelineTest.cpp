@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <random>
 
 using namespace mlir;
@@ -124,6 +125,79 @@ private:
   std::string symbols_, body_;
 };
 
+/// A training step: a chain of products, a loss, and backwards the gradients and updates. Each value waits for the
+/// backward half; the first one is looked up, and its rows are again there.
+class RandomTraining {
+public:
+  explicit RandomTraining(unsigned seed) : engine_(seed) {}
+
+  std::string print() {
+    int64_t layers = 3 + below(8), seconds = 1 + below(40);
+    std::vector<std::string> types;
+    for (int64_t i = 0; i <= layers; ++i)
+      types.push_back(llvm::formatv("tensor<64x{0}xf32>", 32 << below(4)).str());
+    symbols_ = llvm::formatv("zero.state @e \"e\" : tensor<100x{0}xf32> role(<parameter>) layout(<0>) source(#zero.splat<0.0 : "
+                             "f32>)\n",
+                             widthOf(types[0]))
+                   .str();
+    body_ = llvm::formatv("  %x0 = zero.lookup @e[%ids] : tensor<64xi64> -> {0}\n", types[0]).str();
+    for (int64_t i = 0; i < layers; ++i) {
+      std::string weight = llvm::formatv("tensor<{0}x{1}xf32>", widthOf(types[i]), widthOf(types[i + 1])).str();
+      int64_t units = (widthOf(types[i + 1]) + 15) / 16;
+      std::string tiled = below(3) ? ", nn.tiled" : "", layout = "{nn.layout = #nn.panels<1>";
+      symbols_ += llvm::formatv("zero.state @w{0} \"w{0}\" : {1} role(<parameter>) rewritten layout(<1>) source(#zero.splat<0.0 : "
+                                "f32>)\n",
+                                i, weight)
+                      .str();
+      kernel("f" + std::to_string(i), types[i] + ", " + weight + " " + layout + tiled + "}", types[i + 1], units, seconds);
+      kernel("b" + std::to_string(i), types[i + 1] + ", " + types[i] + ", " + weight + " " + layout + "}", types[i], 1, seconds);
+      kernel("u" + std::to_string(i), types[i + 1] + ", " + types[i] + ", " + weight + " " + layout + tiled + "}",
+             "(" + weight + " " + layout + tiled + "})", units, seconds);
+      body_ += llvm::formatv("  %w{0} = zero.use @w{0} : {1}\n  %x{2} = nn.call @f{0}(%x{0}, %w{0}) : ({3}, {1}) -> {4}\n", i,
+                             weight, i + 1, types[i], types[i + 1])
+                   .str();
+    }
+    kernel("loss", types[layers], "tensor<f32>", 1, seconds);
+    kernel("seed", types[layers], types[layers], 1, seconds);
+    body_ += llvm::formatv("  %loss = nn.call @loss(%x{0}) : ({1}) -> tensor<f32>\n  %g{0} = nn.call @seed(%x{0}) : ({1}) -> "
+                           "{1}\n",
+                           layers, types[layers])
+                 .str();
+    for (int64_t i = layers; i-- > 0;) {
+      std::string weight = llvm::formatv("tensor<{0}x{1}xf32>", widthOf(types[i]), widthOf(types[i + 1])).str();
+      std::string taken = llvm::formatv("({0}, {1}, {2})", types[i + 1], types[i], weight).str();
+      body_ += llvm::formatv("  %g{0} = nn.call @b{0}(%g{1}, %x{0}, %w{0}) : {2} -> {3}\n", i, i + 1, taken, types[i]).str();
+      body_ += llvm::formatv("  %n{0} = nn.call @u{0}(%g{1}, %x{0}, %w{0}) into(%w{0} : {2}) : {3} -> {2}\n  zero.update [@w{0}] "
+                             "(%n{0}) : {2}\n",
+                             i, i + 1, weight, taken)
+                   .str();
+    }
+    return symbols_ + "func.func @main(%ids: tensor<64xi64> {spillway.name = \"ids\", spillway.type = \"i64\"}) -> (tensor<f32> "
+                      "{spillway.name = \"loss\", spillway.type = \"f32\"}) {\n" +
+           body_ + "  return %loss : tensor<f32>\n}\n";
+  }
+
+private:
+  int64_t below(int64_t bound) { return static_cast<int64_t>(engine_() % bound); }
+
+  static int64_t widthOf(StringRef type) {
+    int64_t width = 0;
+    type.split('x').second.split('x').first.getAsInteger(10, width);
+    return width;
+  }
+
+  void kernel(const std::string &name, const std::string &arguments, const std::string &results, int64_t units,
+              int64_t seconds) {
+    symbols_ += llvm::formatv("nn.kernel private @{0}({1}) -> {2} attributes {{schedule = #nn.schedule<map>, units = {3} : i64, "
+                              "scratch = {4} : i64, cost = #nn.cost<{5}, 65536>}\n",
+                              name, arguments, results, units, 64 * below(20), seconds * 1'000'000 * (1 + below(10)))
+                    .str();
+  }
+
+  std::mt19937_64 engine_;
+  std::string symbols_, body_;
+};
+
 class PlanPipeline : public testing::Test {
 protected:
   PlanPipeline() {
@@ -165,6 +239,35 @@ protected:
     return bytes;
   }
 
+  /// Without what lies on the drive.
+  static uint64_t memoryBytes(const PlannedProgram &planned) {
+    uint64_t bytes = 0;
+    for (const table::Arena *arena : *table::GetProgram(planned.table.data())->arenas())
+      if (arena->tier() != table::Tier::nvme)
+        bytes += arena->bytes();
+    return bytes;
+  }
+
+  /// What goes to the drive comes back; how many do.
+  static uint64_t expectMatched(const PlannedProgram &planned) {
+    std::map<uint64_t, uint64_t> there;
+    uint64_t count = 0;
+    for (const table::Command *command : *table::GetProgram(planned.table.data())->step())
+      if (auto copy = command->operation_as_Copy()) {
+        if (command->stream() == table::Stream::write) {
+          EXPECT_EQ(copy->target()->tier(), table::Tier::nvme);
+          there[copy->target()->offset()] = copy->target()->bytes();
+          ++count;
+        } else {
+          EXPECT_EQ(command->stream(), table::Stream::read);
+          EXPECT_EQ(there[copy->source()->offset()], copy->source()->bytes());
+          there.erase(copy->source()->offset());
+        }
+      }
+    EXPECT_TRUE(there.empty());
+    return count;
+  }
+
   MLIRContext context{MLIRContext::Threading::DISABLED};
   std::optional<ScopedDiagnosticHandler> handler;
   std::string message;
@@ -197,6 +300,43 @@ TEST_F(PlanPipeline, EveryBudgetFromTheMinimumOnGivesATableThatRuns) {
     EXPECT_TRUE(failed(plan(text, options))) << seed;
     EXPECT_NE(message.find(std::to_string(least)), std::string::npos) << message;
   }
+}
+
+/// Whatever becomes of what waits: the plan says how long the step takes, and the simulator proves that nothing is
+/// touched out of order.
+TEST_F(PlanPipeline, ValuesThatWaitComeBackInTime) {
+  uint64_t offloaded = 0, early = 0;
+  for (unsigned seed = 0; seed < 25; ++seed) {
+    std::string text = RandomTraining(seed).print();
+    for (ActivationPolicy policy : {ActivationPolicy::offload, ActivationPolicy::automatic}) {
+      PlanOptions options;
+      options.threads = 1 + seed % 3;
+      options.memory = 1 << 30;
+      options.activations = policy;
+      auto all = plan(text, options);
+      ASSERT_TRUE(succeeded(all)) << seed << message << text;
+      uint64_t least = decided("minimum"), most = std::max(least, 2 * memoryBytes(*all));
+      double previous = 1e30;
+      for (int i = 0; i <= 6; ++i) {
+        options.memory = least + (most - least) * i / 6;
+        auto planned = plan(text, options);
+        ASSERT_TRUE(succeeded(planned)) << seed << " " << options.memory << message << text;
+        EXPECT_LE(memoryBytes(*planned), options.memory) << seed;
+        EXPECT_LE(planned->simulation.stepSeconds, previous) << seed << " " << i;
+        expectPredicted(*planned, seed);
+        previous = planned->simulation.stepSeconds;
+        uint64_t count = expectMatched(*planned);
+        offloaded += count;
+        auto choice = (*module)->getAttrOfType<DictionaryAttr>(zero::activationsAttrName);
+        early += count && choice.getAs<IntegerAttr>("lead").getInt() != 0;
+      }
+      options.memory = least - 1;
+      EXPECT_TRUE(failed(plan(text, options))) << seed;
+      EXPECT_NE(message.find(std::to_string(least)), std::string::npos) << message;
+    }
+  }
+  EXPECT_GT(offloaded, 500u);
+  EXPECT_GT(early, 50u);
 }
 
 TEST_F(PlanPipeline, ThreeTiersGiveATableThatRuns) {

@@ -340,3 +340,31 @@ func.func @f(%x: tensor<4xf32>) {
   zero.update [@w] (%x) : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{C1: the handle must be '!zero.handle<tensor<4xf32>, nvme>'}}
+  %s = zero.offload %x : tensor<4xf32> -> <tensor<4xf32>, host>
+  return
+}
+
+// -----
+
+zero.state @w "w" : tensor<4xf32> role(<moment>) source(#zero.splat<0.0 : f32>)
+func.func @f() {
+  %h = zero.fetch @w to <host> : <tensor<4xf32>, host>
+  // expected-error@+1 {{C1: the handle is no offloaded value}}
+  zero.settle %h : <tensor<4xf32>, host>
+  zero.release %h : <tensor<4xf32>, host>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %s = zero.offload %x : tensor<4xf32> -> <tensor<4xf32>, nvme>
+  // expected-error@+1 {{C2: the handle holds 'tensor<4xf32>'}}
+  %r = zero.restore %s : <tensor<4xf32>, nvme> -> tensor<5xf32>
+  return
+}

@@ -70,3 +70,16 @@ func.func @gathered() {
   zero.release %e : <tensor<64x40xf32>, device>
   return
 }
+
+// CHECK-LABEL: func.func @waiting
+func.func @waiting(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[S:.*]] = zero.offload %{{.*}} : tensor<4xf32> -> <tensor<4xf32>, nvme>
+  %s = zero.offload %x : tensor<4xf32> -> <tensor<4xf32>, nvme>
+  // CHECK-NEXT: zero.settle %[[S]] : <tensor<4xf32>, nvme>
+  zero.settle %s : <tensor<4xf32>, nvme>
+  // CHECK-NEXT: zero.restore %[[S]] : <tensor<4xf32>, nvme> -> tensor<4xf32>
+  %r = zero.restore %s : <tensor<4xf32>, nvme> -> tensor<4xf32>
+  // CHECK-NEXT: zero.release %[[S]]
+  zero.release %s : <tensor<4xf32>, nvme>
+  return %r : tensor<4xf32>
+}

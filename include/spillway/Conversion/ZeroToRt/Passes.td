@@ -9,7 +9,8 @@ def ConvertZeroToRtPass : Pass<"convert-zero-to-rt", "::mlir::ModuleOp"> {
     The function `main` becomes an `rt.program`. An arena holds, one after another: the tiles at home in
     its tier; where kernels compute, also what the step computes, with scratch and
     look-up staging; and the staging that streamed tiles pass through. A rank's part is brought to its own
-    place in the gathered tile, and gathered there. States and kernels
+    place in the gathered tile, and gathered there. Values that wait on the drive have places in an arena of NVMe, and
+    share them where they do not wait at the same time. States and kernels
     stay as symbols (bodies of kernels are not looked at).
 
     Needs: the scheduled form of zero, `zero.arenas`. Leaves: `rt.program`, whose verifier proves it.

@@ -14,8 +14,9 @@ namespace spillway::zero {
 #define GEN_PASS_REGISTRATION
 #include "spillway/Transforms/Zero/Passes.h.inc"
 
-/// zero-recompute and zero-plan for a machine at hand.
-std::unique_ptr<mlir::Pass> createZeroRecomputePass(ZeroRecomputePassOptions options, plan::Machine machine);
+/// zero-activations, zero-offload and zero-plan for a machine at hand.
+std::unique_ptr<mlir::Pass> createZeroActivationsPass(ZeroActivationsPassOptions options, plan::Machine machine);
+std::unique_ptr<mlir::Pass> createZeroOffloadPass(ZeroOffloadPassOptions options, plan::Machine machine);
 std::unique_ptr<mlir::Pass> createZeroPlanPass(ZeroPlanPassOptions options, plan::Machine machine);
 
 } // namespace spillway::zero

@@ -109,6 +109,26 @@ def ZeroPartitionPass : Pass<"zero-partition", "::mlir::ModuleOp"> {
   ];
 }
 
+def ZeroActivationsPass : Pass<"zero-activations", "::mlir::ModuleOp"> {
+  let summary = "Decides what becomes of values that a training step takes much later";
+  let description = [{
+    They are kept, computed again (see zero-recompute), or wait on the drive (see zero-offload). Under the
+    policy `auto`, each of a fixed set of choices, some of them mixed, is planned for the memory given, and the fastest
+    step is taken; so more memory never makes a slower step. `offload` chooses among those that put all on the drive that
+    waits, by how early it comes back. `keep` and `recompute` leave no choice.
+
+    Needs: kernel form, updates hoisted. Leaves: the same, and `zero.activations` on the module (see
+    dialects/Zero/Zero.h), which zero-recompute and zero-offload carry out; nothing where no state is updated.
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"auto\"", "auto, keep, recompute or offload">,
+    Option<"memory", "memory", "uint64_t", "0", "Bytes of memory where kernels compute to choose for">,
+    Option<"host", "host", "uint64_t", "0", "Bytes of host memory below it; 0 where there is no device, from which nothing goes to the drive">,
+    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
+    ListOption<"states", "state", "std::string", "REGEX=UNITS: the tile of states by ONNX name">,
+  ];
+}
+
 def ZeroRecomputePass : Pass<"zero-recompute", "::mlir::ModuleOp"> {
   let summary = "Computes values of the forward half again rather than keeping them";
   let description = [{
@@ -117,9 +137,6 @@ def ZeroRecomputePass : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     the calls that gave it run again right before it is first taken, from what crosses into the segment. The first segments
     are those whose values would wait longest. `joined` segments are computed again at once, and what crosses
     between them is not kept either.
-
-    With `memory`, each of a fixed set of numbers of segments is planned for it, and the fastest step
-    is taken; so more memory never makes a slower step.
 
     ```mlir
     %h = nn.call @gemm(%x, %w) : ...
@@ -140,16 +157,54 @@ def ZeroRecomputePass : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     dialects/Zero/Zero.h). A step that updates no state stays as it is.
   }];
   let options = [
-    Option<"segments", "segments", "int64_t", "-1", "Segments to compute again, all but the last at most; -1: by `memory`, none without">,
+    Option<"segments", "segments", "int64_t", "-1", "Segments to compute again, all but the last at most; -1: what `zero.activations` says, none without">,
     Option<"joined", "joined", "int64_t", "1", "Segments that are computed again at once">,
-    Option<"memory", "memory", "uint64_t", "0", "Bytes of memory where kernels compute to choose the segments for">,
-    Option<"host", "host", "uint64_t", "0", "Bytes of host memory below it; 0 where there is no device">,
-    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
-    ListOption<"states", "state", "std::string", "REGEX=UNITS: the tile of states by ONNX name">,
   ];
   let statistics = [
     Statistic<"numCalls", "calls", "Calls that run again">,
   ];
+}
+
+def ZeroOffloadPass : Pass<"zero-offload", "::mlir::ModuleOp"> {
+  let summary = "Has values that wait long between two calls wait on the drive";
+  let description = [{
+    Most of what the forward half of a step that trains computes waits for the backward half. It is written to the drive as
+    soon as it is computed, and read back before the next call that takes it, into bytes of its own. Both are planned
+    by the times that computation alone takes on a machine, one transfer after the other: writes as early, reads as late as
+    they end in time when each takes `lead` times as long as it does. With `lead=0` nothing else is computed meanwhile: that takes the least
+    memory. The `share` that waits longest is taken; values that would be on the drive for less than 1/32 of the step's calls
+    stay in memory.
+
+    ```mlir
+    %h = nn.call @gemm(%x, %w) : ...
+    ... // the rest of the forward half
+    %d = nn.call @gelu_backward(%g, %h) : ...
+    ```
+    becomes
+    ```mlir
+    %h = nn.call @gemm(%x, %w) : ...
+    %s = zero.offload %h : tensor<8x64xf32> -> !zero.handle<tensor<8x64xf32>, nvme>
+    ... // calls that run while it is written
+    zero.settle %s : !zero.handle<tensor<8x64xf32>, nvme>
+    ... // the rest of the forward half
+    %h2 = zero.restore %s : !zero.handle<tensor<8x64xf32>, nvme> -> tensor<8x64xf32>
+    zero.release %s : !zero.handle<tensor<8x64xf32>, nvme>
+    ... // calls that run while it is read
+    %d = nn.call @gelu_backward(%g, %h2) : ...
+    ```
+
+    Needs: kernel form, not tiled yet. Leaves: the same, and `zero.offloaded` on the module (see dialects/Zero/Zero.h). A step that
+    updates no state stays as it is.
+  }];
+  let options = [
+    Option<"share", "share", "int64_t", "-1", "Eighths of the bytes that wait; -1: what `zero.activations` says, none without">,
+    Option<"lead", "lead", "int64_t", "1", "How many times as long as a transfer takes it may be under way">,
+    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
+  ];
+  let statistics = [
+    Statistic<"numValues", "values", "Values that wait on the drive">,
+  ];
+  let dependentDialects = ["::spillway::zero::ZeroDialect"];
 }
 
 def ZeroPlanPass : Pass<"zero-plan", "::mlir::ModuleOp"> {
