@@ -367,7 +367,7 @@ TEST_P(CompiledTraining, bf16) {
 TEST_P(CompiledTraining, whateverBecomesOfWhatWaitsTheBitsAreTheSame) {
   test::TemporaryFolder place;
   CompiledRun kept;
-  ASSERT_TRUE(succeeded(compile(place.path() / "kept.spill", operations(), uint64_t(1) << 40, ActivationPolicy::keep)));
+  ASSERT_TRUE(succeeded(compile(place.path() / "kept.spill", operations(), inMemory(uint64_t(1) << 40, ActivationPolicy::keep))));
   run(place.path() / "kept.spill", 2, kept);
   EXPECT_EQ(kept.offloads, 0u);
   for (ActivationPolicy policy : {ActivationPolicy::recompute, ActivationPolicy::offload})
