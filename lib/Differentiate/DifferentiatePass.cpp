@@ -2,6 +2,7 @@
 
 #include "dialects/Zero/Zero.h"
 #include "lib/Differentiate/Rules/Rule.h"
+#include "runtime/train/StepNames.h"
 #include "spillway/Conversion/OnnxToNN/Bindings.h"
 #include "spillway/Support/NamePatterns.h"
 
@@ -121,7 +122,12 @@ private:
       for (Operation *read : reads)
         roots.push_back(read->getResult(0));
     Operation *end = block.getTerminator();
-    FailureOr<SmallVector<Value>> cotangents = differentiate(end->getOperand(*lossIndex), roots);
+    Value differentiated = end->getOperand(*lossIndex);
+    if (scaleLoss)
+      differentiated = scaled(function, differentiated);
+    if (!differentiated)
+      return failure();
+    FailureOr<SmallVector<Value>> cotangents = differentiate(differentiated, roots);
     if (failed(cotangents))
       return failure();
 
@@ -141,6 +147,22 @@ private:
         return failure();
     }
     return success();
+  }
+
+  /// The loss times a new input; null where the name of that is taken.
+  Value scaled(func::FuncOp function, Value loss) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, valueNameAttrName); name && name == lossScaleInput) {
+        function.emitError("the input '") << name.getValue()
+                                          << "' is called as one that a training step adds; give it another name";
+        return {};
+      }
+    OpBuilder builder(function.getBody().front().getTerminator());
+    derivatives::RuleBuilder b(builder, loss.getLoc());
+    Value scale = appendInput(function, lossScaleInput, DataType::f64, {});
+    if (Type element = getElementTypeOrSelf(loss); !element.isF64())
+      scale = b.create<arith::TruncFOp>(RankedTensorType::get({}, element), scale);
+    return b.mul(loss, b.reshape(scale, derivatives::shapeOf(loss)));
   }
 
   /// That each pattern of what is frozen is the name of a parameter.

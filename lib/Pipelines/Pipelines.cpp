@@ -48,7 +48,8 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   }
   if (options.gradientsOf) {
     NNDifferentiatePassOptions differentiation{
-        .loss = loss, .onlyLoss = options.optimizer.has_value(), .freeze = {}, .padding = {}};
+        .loss = loss, .onlyLoss = options.optimizer.has_value(),
+        .scaleLoss = options.optimizer && options.optimizer->precision == "fp16", .freeze = {}, .padding = {}};
     differentiation.freeze.assign(options.freeze.begin(), options.freeze.end());
     differentiation.padding.assign(options.padding.begin(), options.padding.end());
     passes.addPass(createNNDifferentiatePass(differentiation));

@@ -7,6 +7,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <limits>
+
 namespace spillway {
 #define GEN_PASS_DEF_NNOPTIMIZEPASS
 #include "spillway/Training/Passes.h.inc"
@@ -17,7 +19,7 @@ using namespace spillway;
 
 namespace {
 
-constexpr StringLiteral gradientPrefix = "grad.", twinName = "bf16";
+constexpr StringLiteral gradientPrefix = "grad.";
 
 /// A state with its gradient, which is a result of the function.
 struct Trained {
@@ -39,11 +41,14 @@ public:
     function = *functions.begin();
     if (precision == "bf16") {
       twinType = BFloat16Type::get(&getContext());
-      getOperation()->setAttr(nn::storedTypeAttrName, TypeAttr::get(twinType));
+    } else if (precision == "fp16") {
+      twinType = Float16Type::get(&getContext());
     } else if (precision != "fp32") {
-      getOperation().emitError("no precision '") << precision << "'; there are fp32 and bf16";
+      getOperation().emitError("no precision '") << precision << "'; there are fp32, bf16 and fp16";
       return signalPassFailure();
     }
+    if (twinType)
+      getOperation()->setAttr(nn::storedTypeAttrName, TypeAttr::get(twinType));
     FailureOr<Optimizer> loaded =
         Optimizer::load(getOperation().getLoc(), optimizer,
                         SmallVector<std::string>(settings.begin(), settings.end()));
@@ -89,7 +94,7 @@ private:
                << name.getValue() << "' is called as one that a training step adds; give it another name";
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (auto name = function.getResultAttrOfType<StringAttr>(i, valueNameAttrName);
-          name && name == gradientNormOutput)
+          name && (name == gradientNormOutput || name == overflowOutput))
         return function.emitError("the output '")
                << name.getValue() << "' is called as one that a training step adds; give it another name";
     llvm::StringSet<> names;
@@ -98,7 +103,7 @@ private:
     for (Trained one : trained) {
       SmallVector<StringRef> added(rule.states().begin(), rule.states().end());
       if (hasTwin(one.state))
-        added.push_back(twinName);
+        added.push_back(precision.getValue());
       for (StringRef kept : added)
         if (std::string name = (one.state.getName() + "." + kept).str(); names.contains(name))
           return one.state.emitError("what training keeps for '")
@@ -115,8 +120,18 @@ private:
     if (failed(trained) || failed(requireFreeNames(rule, *trained)))
       return failure();
     OpBuilder builder(function.getBody().front().getTerminator());
-    Value norm = clip > 0 || gradNorm ? globalNorm(builder, *trained) : Value();
-    Value factor = clip > 0 ? clippingFactor(builder, norm) : Value();
+    Value scale = findLossScale();
+    Value norm = clip > 0 || gradNorm || scale ? globalNorm(builder, *trained) : Value();
+    Value factor, overflow;
+    if (scale) {
+      factor = inverseOf(builder, scale);
+      norm = arith::MulFOp::create(builder, function.getLoc(), norm, factor);
+      overflow = isNotFinite(builder, norm);
+    }
+    if (clip > 0) {
+      Value share = clippingFactor(builder, norm);
+      factor = factor ? arith::MulFOp::create(builder, function.getLoc(), factor, share) : share;
+    }
     llvm::StringMap<Value> inputs;
     for (StringRef name : rule.stepInputs())
       inputs[name] = appendInput(function, name, DataType::f64, {});
@@ -131,7 +146,7 @@ private:
       zero::StateOp twin;
       if (hasTwin(one.state)) {
         auto source = zero::RoundedAttr::get(&getContext(), one.state.getSource());
-        twin = addState(one.state, twinName, type.clone(twinType), zero::Role::twin, source, states.back());
+        twin = addState(one.state, precision.getValue(), type.clone(twinType), zero::Role::twin, source, states.back());
         readTwin(one.state, twin);
       }
       auto values = llvm::map_to_vector(states, [&](zero::StateOp state) -> Value {
@@ -143,6 +158,10 @@ private:
       SmallVector<Value> next =
           rule.build(builder, location, values.front(), gradient, ArrayRef(values).drop_front(),
                      [&](StringRef name) { return inputs.lookup(name); }, type.getRank() >= 2);
+      if (overflow)
+        for (auto [value, old] : llvm::zip_equal(next, values))
+          value = arith::SelectOp::create(builder, location, spread(builder, overflow, type.clone(builder.getI1Type())),
+                                          old, value);
       if (twin) {
         states.push_back(twin);
         next.push_back(arith::TruncFOp::create(builder, location, twin.getTensorType(), next.front()));
@@ -152,7 +171,13 @@ private:
       });
       zero::UpdateOp::create(builder, location, builder.getArrayAttr(names), /*tile=*/IntegerAttr(), next);
     }
-    return replaceResults(*trained, gradNorm ? norm : Value());
+    if (failed(removeGradients(*trained)))
+      return failure();
+    if (gradNorm)
+      appendOutput(function, gradientNormOutput, DataType::f32, norm);
+    if (overflow)
+      appendOutput(function, overflowOutput, DataType::boolean, overflow);
+    return success();
   }
 
   static Value constant(OpBuilder &builder, Location location, double value) {
@@ -174,6 +199,24 @@ private:
       sum = arith::AddFOp::create(builder, location, sum, square);
     }
     return math::SqrtOp::create(builder, location, sum);
+  }
+
+  /// The input that the loss was multiplied by; null where it was not.
+  Value findLossScale() {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, valueNameAttrName); name && name == lossScaleInput)
+        return function.getArgument(i);
+    return {};
+  }
+  /// In f32; exact for a power of two.
+  Value inverseOf(OpBuilder &builder, Value scale) {
+    Location location = function.getLoc();
+    Value one = constant(builder, location, 1);
+    return arith::DivFOp::create(builder, location, one, arith::TruncFOp::create(builder, location, one.getType(), scale));
+  }
+  Value isNotFinite(OpBuilder &builder, Value number) {
+    Value infinity = constant(builder, function.getLoc(), std::numeric_limits<double>::infinity());
+    return arith::CmpFOp::create(builder, function.getLoc(), arith::CmpFPredicate::UGE, number, infinity);
   }
 
   /// min(1, clip / (norm + 1e-6)), as PyTorch's clip_grad_norm_.
@@ -215,17 +258,13 @@ private:
         });
   }
 
-  LogicalResult replaceResults(ArrayRef<Trained> trained, Value norm) {
+  LogicalResult removeGradients(ArrayRef<Trained> trained) {
     Operation *end = function.getBody().front().getTerminator();
     llvm::BitVector gradients(function.getNumResults());
     for (const Trained &one : trained)
       gradients.set(one.result);
     end->eraseOperands(gradients);
-    if (failed(function.eraseResults(gradients)))
-      return failure();
-    if (norm)
-      appendOutput(function, gradientNormOutput, DataType::f32, norm);
-    return success();
+    return function.eraseResults(gradients);
   }
 
   func::FuncOp function;

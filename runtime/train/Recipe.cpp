@@ -6,6 +6,17 @@ namespace spillway {
 
 using Json = nlohmann::json;
 
+void LossScale::follow(bool overflowed) {
+  if (overflowed) {
+    value /= 2;
+    goodSteps = 0;
+    ++skipped;
+  } else if (++goodSteps == interval) {
+    value *= 2;
+    goodSteps = 0;
+  }
+}
+
 std::string encodeRecipe(const Recipe &recipe) {
   return Json({{"steps", recipe.steps},
                {"schedule", name(recipe.schedule.shape)},
@@ -14,7 +25,11 @@ std::string encodeRecipe(const Recipe &recipe) {
                {"warmup", recipe.schedule.warmup},
                {"seed", recipe.seed},
                {"shuffles", recipe.shuffles},
-               {"samples", recipe.samples}})
+               {"samples", recipe.samples},
+               {"loss_scale", recipe.lossScale.value},
+               {"loss_scale_interval", recipe.lossScale.interval},
+               {"good_steps", recipe.lossScale.goodSteps},
+               {"skipped", recipe.lossScale.skipped}})
       .dump();
 }
 
@@ -35,6 +50,9 @@ Result<Recipe> parseRecipe(std::string_view text) {
     recipe.seed = root.at("seed").get<uint64_t>();
     recipe.shuffles = root.at("shuffles").get<bool>();
     recipe.samples = root.at("samples").get<uint64_t>();
+    const LossScale initial;
+    recipe.lossScale = {root.value("loss_scale", initial.value), root.value("loss_scale_interval", initial.interval),
+                        root.value("good_steps", initial.goodSteps), root.value("skipped", initial.skipped)};
     return recipe;
   } catch (const Json::exception &exception) {
     return damaged(exception.what());

@@ -10,6 +10,21 @@
 
 namespace spillway {
 
+/// What the loss is multiplied by where a step computes in f16: halved where gradients overflow, and doubled after many steps
+/// in which they do not.
+struct LossScale {
+  double value = 65536;
+  /// Steps without an overflow after which it is doubled.
+  uint64_t interval = 2000;
+  /// How many there have been.
+  uint64_t goodSteps = 0;
+  /// Steps that overflowed, and so changed no parameter.
+  uint64_t skipped = 0;
+
+  /// What it is after a step.
+  void follow(bool overflowed);
+};
+
 struct Recipe {
   /// From the first to the last, in all processes together.
   uint64_t steps = 0;
@@ -19,6 +34,8 @@ struct Recipe {
   bool shuffles = true;
   /// Of the data set.
   uint64_t samples = 0;
+  /// As the last step left it.
+  LossScale lossScale = {};
 };
 
 /// What a commit carries of it, so that another process goes on the same way.

@@ -15,10 +15,13 @@ bool isScalar(const Binding &binding, DataType type) {
 }
 
 bool isSetByTrainer(const Binding &input) {
-  return ((input.name == rateInput || input.name == stepInput) && isScalar(input, DataType::f64)) ||
+  return ((input.name == rateInput || input.name == stepInput || input.name == lossScaleInput) && isScalar(input, DataType::f64)) ||
          (input.name == trainingInput && isScalar(input, DataType::boolean)) ||
          (input.name == randomInput && input.dataType == DataType::i64 && input.shape.size() == 1);
 }
+
+/// Where gradients overflow below it, it is not the scale's doing.
+constexpr double leastLossScale = 0x1p-14;
 
 /// Of the places of step `step` that take random numbers.
 std::vector<uint64_t> randomKeys(uint64_t seed, uint64_t step, size_t places) {
@@ -62,7 +65,7 @@ Status Trainer::start() {
 }
 
 Result<StepReport> Trainer::runStep() {
-  StepReport report{.step = step_ + 1, .gradientNorm = {}};
+  StepReport report{.step = step_ + 1, .gradientNorm = {}, .lossScale = {}};
   report.rate = recipe_.schedule.rateOf(report.step, recipe_.steps);
   SPILLWAY_RETURN_IF_ERROR(feed(report));
   Status status = session_->executor().runStep();
@@ -78,6 +81,15 @@ Result<StepReport> Trainer::runStep() {
   if (const Binding *norm = findByName(session_->program().outputs, gradientNormOutput);
       norm && isScalar(*norm, DataType::f32))
     report.gradientNorm = scalarOf(*norm);
+  if (const Binding *overflow = findByName(session_->program().outputs, overflowOutput);
+      overflow && isScalar(*overflow, DataType::boolean)) {
+    report.lossScale = recipe_.lossScale.value;
+    report.overflowed = session_->bytes(*overflow)[0] != std::byte(0);
+    recipe_.lossScale.follow(report.overflowed);
+    if (recipe_.lossScale.value < leastLossScale)
+      return userError("the gradients of step {} overflow though the loss is multiplied by {}; the last commit is that of "
+                       "step {}", report.step, *report.lossScale, committed());
+  }
   ++step_;
   return report;
 }
@@ -86,7 +98,9 @@ Status Trainer::feed(const StepReport &report) {
   for (size_t place = 0; place < batch_.size(); ++place)
     batch_[place] = order_.at((report.step - 1) * batch_.size() + place);
   setScalar(rateInput, report.rate);
-  setScalar(stepInput, static_cast<double>(report.step));
+  // Optimizers count the steps that changed something.
+  setScalar(stepInput, static_cast<double>(report.step - recipe_.lossScale.skipped));
+  setScalar(lossScaleInput, recipe_.lossScale.value);
   setScalar(trainingInput, true);
   if (const Binding *random = findByName(session_->program().inputs, randomInput); random && isSetByTrainer(*random)) {
     std::span<std::byte> bytes = session_->bytes(*random);

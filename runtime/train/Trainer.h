@@ -22,6 +22,10 @@ struct StepReport {
   float loss = 0;
   std::optional<float> gradientNorm;
   double rate = 0;
+  /// What the loss was multiplied by, and whether gradients overflowed, so that the step changed no parameter; where it computes
+  /// in f16.
+  std::optional<double> lossScale;
+  bool overflowed = false;
 };
 
 /// Makes a bundle's steps from the last commit on. What step t computes depends on the recipe, the

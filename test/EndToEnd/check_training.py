@@ -3,6 +3,8 @@ labels where none are named), which are batches by step, and first-NAME.npy of t
 check_training.py logs FOLDER LOG...: compares the first log with the run, and the others with the
 first log, bit for bit.
 check_training.py near LOG LOG: compares two logs of what differs in the order of sums alone.
+check_training.py scaled FOLDER|- LOG SCALE INTERVAL LEAST: that the scale of the loss began with SCALE and followed what overflowed, as at
+least the first LEAST steps did, but not all; and compares with the run in FOLDER, where nothing may have overflowed.
 check_training.py same LOG LOG: that two trainings had the same losses.
 check_training.py held-out LOG LOSS.npy: compares the last loss of held-out samples with one that was computed."""
 
@@ -40,6 +42,25 @@ def check_logs(folder, first, *others):
         assert line["step"] == 20
 
 
+def check_scaled(folder, log, scale, interval, least):
+    lines = [json.loads(line) for line in open(log)]
+    scale, interval, good = float(scale), int(interval), 0
+    for line in lines:
+        assert line["loss_scale"] == scale, line
+        good = 0 if line["skipped"] else good + 1
+        scale *= 0.5 if line["skipped"] else 1
+        if good == interval:
+            scale, good = 2 * scale, 0
+    skipped = [line["skipped"] for line in lines]
+    assert all(skipped[: int(least)]) and not all(skipped), skipped
+    if folder != "-":
+        run = json.load(open(pathlib.Path(folder, "run.json")))
+        assert len(lines) == 20 and not any(skipped)
+        for line, loss, norm in zip(lines, run["losses"], run["grad_norms"]):
+            assert abs(line["loss"] - loss) <= 0.002 * loss, (line, loss)
+            assert abs(line["grad_norm"] - norm) <= 0.01 * norm, (line, norm)
+
+
 def check_same(*logs):
     first, second = ([json.loads(line)["loss"] for line in open(log)] for log in logs)
     assert first == second and first, (first, second)
@@ -62,5 +83,6 @@ def check_held_out(log, file):
 
 
 command, *arguments = sys.argv[1:]
-commands = {"data": make_data, "logs": check_logs, "near": check_near, "same": check_same, "held-out": check_held_out}
+commands = {"data": make_data, "logs": check_logs, "near": check_near, "same": check_same, "scaled": check_scaled,
+            "held-out": check_held_out}
 commands[command](*arguments)

@@ -51,7 +51,7 @@
 // ADAMW-COUNT-2: zero.update
 
 // A weight of two dimensions has a twin in bf16, which the step reads in its place, and which is updated with it.
-// PRECISION: error: no precision 'int4'; there are fp32 and bf16
+// PRECISION: error: no precision 'int4'; there are fp32, bf16 and fp16
 // TWIN: module attributes {nn.stored_type = bf16}
 // TWIN: zero.state @w "w" : tensor<2x3xf32> role(<parameter>) rewritten
 // TWIN: zero.state @w.bf16 "w.bf16" : tensor<2x3xbf16> role(<twin>) rewritten source(#zero.rounded<#zero.splat<1.000000e+00 : f32>>)

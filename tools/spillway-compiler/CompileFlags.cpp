@@ -128,9 +128,9 @@ void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
       ->needs(train);
   command.add_flag("--grad-norm", flags.gradNorm, "Report the norm of the gradients of each step")->needs(train);
   command.add_option("--precision", flags.precision,
-                     "What lies in memory between kernels, and weights that products read: fp32 (default) or bf16, "
-                     "beside weights of fp32 that the optimizer updates")
-      ->check(CLI::IsMember({"fp32", "bf16"}))
+                     "What lies in memory between kernels, and weights that products read: fp32 (default), bf16 or "
+                     "fp16, beside weights of fp32 that the optimizer updates")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
       ->needs(train);
 }
 

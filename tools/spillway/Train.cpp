@@ -33,6 +33,8 @@ struct TrainOptions {
   std::optional<uint64_t> warmup;
   std::optional<std::string> schedule;
   std::optional<uint64_t> seed;
+  std::optional<double> lossScale;
+  std::optional<uint64_t> lossScaleInterval;
   bool keepsOrder = false;
   std::optional<uint64_t> checkpointEvery;
   uint64_t keep = 0;
@@ -83,6 +85,8 @@ Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
       return userError("at which learning rate? Give --lr RATE");
   }
   recipe.steps = options.steps.value_or(recipe.steps);
+  recipe.lossScale.value = options.lossScale.value_or(recipe.lossScale.value);
+  recipe.lossScale.interval = options.lossScaleInterval.value_or(recipe.lossScale.interval);
   Schedule &schedule = recipe.schedule;
   schedule.rate = options.rate.value_or(schedule.rate);
   schedule.leastRate = options.leastRate.value_or(schedule.leastRate);
@@ -272,6 +276,8 @@ private:
                                    report.loss, report.rate);
     if (report.gradientNorm)
       text += fmt::format("  gradient norm {:.4g}", *report.gradientNorm);
+    if (report.lossScale)
+      text += fmt::format("  loss scale {:g}{}", *report.lossScale, report.overflowed ? " overflows" : "");
     text += fmt::format("  {:.4g} samples/s", samplesPerSecond(untold_));
     for (auto [bytes, what] : {std::pair(untold_.moved.read, "read"), {untold_.moved.written, "written"}})
       if (bytes != 0)
@@ -294,6 +300,10 @@ private:
         {"step", report.step}, {"loss", report.loss}, {"lr", report.rate}};
     if (report.gradientNorm)
       line["grad_norm"] = *report.gradientNorm;
+    if (report.lossScale) {
+      line["loss_scale"] = *report.lossScale;
+      line["skipped"] = report.overflowed;
+    }
     if (heldOutLoss)
       line["eval_loss"] = *heldOutLoss;
     line["seconds"] = step.seconds;
@@ -361,6 +371,11 @@ void addTrainCommand(CLI::App &app, Status &status) {
   train->add_option("--min-lr", options->leastRate, "Where it falls to (default: 0)")
       ->check(nonNegative);
   train->add_option("--seed", options->seed, "Of the order of the samples, and of dropout (default: 0)")->check(whole);
+  train->add_option("--loss-scale", options->lossScale,
+                    "Where compiled with --precision fp16: what the loss is multiplied by at first (default: 65536)")
+      ->check(positive);
+  train->add_option("--loss-scale-interval", options->lossScaleInterval,
+                    "Steps without an overflow after which that is doubled (default: 2000)")->check(whole);
   train->add_flag("--no-shuffle", options->keepsOrder, "Take the samples as they lie");
   CLI::Option *every =
       train->add_option("--checkpoint-every", options->checkpointEvery,

@@ -15,6 +15,8 @@ def NNDifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
     Option<"loss", "loss", "std::string", "\"\"",
            "Name of the output that is differentiated; may be empty where there is one of one element">,
     Option<"onlyLoss", "only-loss", "bool", "false", "Other results that the function had are dropped">,
+    Option<"scaleLoss", "scale-loss", "bool", "false",
+           "The gradients are those of the loss times an input `loss_scale`, one f64">,
     ListOption<"freeze", "freeze", "std::string",
                "Regular expressions (POSIX, extended): a parameter whose whole name matches one does not train">,
     ListOption<"padding", "padding", "std::string",

@@ -52,9 +52,12 @@ def NNOptimizePass : Pass<"nn-optimize", "::mlir::ModuleOp"> {
     What changes from step to step (learning rate, number of the step) becomes inputs of one f64. The option
     `weight_decay` is for states of two or more dimensions; for others it is zero.
 
-    With the precision bf16 each state of two or more dimensions that trains gets a twin `NAME.bf16`, which holds its
-    values rounded and is updated with it: both halves read the twin, the optimizer alone reads the state. The
+    With the precision bf16 (fp16) each state of two or more dimensions that trains gets a twin `NAME.bf16` (`NAME.fp16`), which
+    holds its values rounded and is updated with it: both halves read the twin, the optimizer alone reads the state. The
     module gets the attribute `nn.stored_type` (see nn-narrow-stores).
+
+    Where gradients are of the loss times `loss_scale` (see nn-differentiate), they are divided by it. Where their norm is
+    not finite, all states keep their values, and a result `overflow`, of one boolean, is true.
 
     Needs: nn-differentiate. Leaves: operations, with `zero.update` at the function's end.
   }];
@@ -66,7 +69,7 @@ def NNOptimizePass : Pass<"nn-optimize", "::mlir::ModuleOp"> {
            "Gradients are scaled down so that their norm, over all states, is this at most; 0: they are not">,
     Option<"gradNorm", "grad-norm", "bool", "false",
            "The norm of the gradients, before clipping, becomes a result `grad_norm`">,
-    Option<"precision", "precision", "std::string", "\"fp32\"", "fp32 or bf16">,
+    Option<"precision", "precision", "std::string", "\"fp32\"", "fp32, bf16 or fp16">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::spillway::nn::NNDialect", "::spillway::zero::ZeroDialect"];

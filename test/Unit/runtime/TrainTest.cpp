@@ -93,8 +93,26 @@ TEST(Schedule, risesAndFalls) {
   EXPECT_EQ((Schedule{Schedule::Shape::cosine, 0.1, 0, 10}.rateOf(5, 5)), 0.05);
 }
 
+TEST(LossScale, isHalvedByAnOverflowAndDoubledByManyGoodSteps) {
+  LossScale scale{1024, 3};
+  auto follow = [&](bool overflowed) {
+    scale.follow(overflowed);
+    return scale.value;
+  };
+  EXPECT_EQ(follow(false), 1024);
+  EXPECT_EQ(follow(false), 1024);
+  EXPECT_EQ(follow(true), 512);
+  EXPECT_EQ(follow(true), 256);
+  EXPECT_EQ(follow(false), 256);
+  EXPECT_EQ(follow(false), 256);
+  EXPECT_EQ(follow(false), 512);
+  EXPECT_EQ(follow(false), 512);
+  EXPECT_EQ(scale.goodSteps, 1u);
+  EXPECT_EQ(scale.skipped, 2u);
+}
+
 TEST(Recipe, comesBackFromACommit) {
-  Recipe recipe{123, {Schedule::Shape::cosine, 1.0 / 3, 1e-7, 45}, ~uint64_t(0), false, 6789};
+  Recipe recipe{123, {Schedule::Shape::cosine, 1.0 / 3, 1e-7, 45}, ~uint64_t(0), false, 6789, {0.75, 7, 5, 3}};
   Result<Recipe> parsed = parseRecipe(encodeRecipe(recipe));
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_EQ(parsed->steps, 123u);
@@ -105,6 +123,10 @@ TEST(Recipe, comesBackFromACommit) {
   EXPECT_EQ(parsed->seed, ~uint64_t(0));
   EXPECT_FALSE(parsed->shuffles);
   EXPECT_EQ(parsed->samples, 6789u);
+  EXPECT_EQ(parsed->lossScale.value, 0.75);
+  EXPECT_EQ(parsed->lossScale.interval, 7u);
+  EXPECT_EQ(parsed->lossScale.goodSteps, 5u);
+  EXPECT_EQ(parsed->lossScale.skipped, 3u);
   for (std::string text : {"", "{", "[1]", "{\"steps\": 1}"}) {
     Result<Recipe> damaged = parseRecipe(text);
     ASSERT_FALSE(damaged.ok());
