@@ -59,7 +59,7 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
     unsigned i = argument.getArgNumber();
-    return load(kernel_.argument(i), addressIn(i, type, index), type.getElementType());
+    return load(kernel_.argument(i), addressOf(i, type, index), type.getElementType());
   }
 
   Operation *op = tensor.getDefiningOp();
@@ -68,7 +68,7 @@ Value ElementEmitter::compute(Value tensor, ArrayRef<LaneIndex> index) {
   return cloneElementwise(op, index);
 }
 
-LaneIndex ElementEmitter::addressIn(unsigned i, RankedTensorType type, ArrayRef<LaneIndex> index) {
+LaneIndex ElementEmitter::addressOf(unsigned i, RankedTensorType type, ArrayRef<LaneIndex> index) {
   LaneIndex skipped;
   if (Value first = kernel_.firstUnit(i))
     skipped = LaneIndex(arith::SubIOp::create(builder(), kernel_.constantIndex(0), first));
@@ -180,7 +180,7 @@ void ElementEmitter::store(Value element, Value memref, const LaneIndex &unresol
 void ElementEmitter::storeResult(unsigned i, ArrayRef<LaneIndex> index, Value element) {
   nn::KernelOp kernel = kernel_.kernel();
   auto type = cast<RankedTensorType>(kernel.getResultTypes()[i]);
-  store(element, kernel_.result(i), addressIn(kernel.getNumArguments() + i, type, index));
+  store(element, kernel_.result(i), addressOf(kernel.getNumArguments() + i, type, index));
 }
 
 Value ElementEmitter::branch(Value condition, Type element, bool uniform, Branch then,

@@ -20,6 +20,8 @@ constexpr int64_t maxGroupPanels = 16;
 constexpr int64_t maxRepackedGroupPanels = 32;
 /// What is packed once is read from L3, which other threads use as well.
 constexpr int64_t maxPackedBytes = 4 << 20;
+/// What fits in L2 beside the packed blocks.
+constexpr int64_t maxCachedBytes = 128 << 10;
 constexpr int64_t cacheLine = 64;
 
 } // namespace
@@ -85,6 +87,8 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
   bool stored = columns && rhsElement == accumulator;
   bool readInPlace = tiles.count == 1 && !rhsAlongDepth;
   packsRhs = !stored && !readInPlace;
+  prefetchesRhs = columns || (packsRhs && isa<BlockArgument>(matmul.getRhs()) &&
+                              shape.depth * shape.columns * nn::elementBytes(rhsElement) > maxCachedBytes);
 }
 
 int64_t GemmPlan::packedRhsElements() const { return packsRhs ? blockDepth * panelWidth : 0; }

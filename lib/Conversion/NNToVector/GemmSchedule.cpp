@@ -41,7 +41,7 @@ private:
   void packTile(Value batch, Value row, Value to, int64_t rows, Value depth);
   void packRhs(Value batch, Value panel, Value depth);
   Value pullRhsRow(Value batch, Value column, int64_t columns, Value k);
-  void prefetchRhs(Range panels, Value panel, Value depth, Value tileInBlock);
+  void prefetchRhs(Value batch, Range panels, Value panel, Value depth, Value tileInBlock);
   void multiplyPanel(Value batch, Range tiles, Range panels, Value panel, Value depth);
   /// Gives 16 elements of the right operand in accumulator type; `k` counts from the
   /// beginning of the block of depth.
@@ -85,6 +85,8 @@ private:
     kernels::forDepth(kernel, depth, plan.blockDepth, shape().depth, depthTo, step, body);
   }
   ElementIndex batchIndex(IndexMath &math, Value batch, RankedTensorType type);
+  /// Of an element of the right operand.
+  ElementIndex rhsIndex(IndexMath &math, Value batch, LaneIndex k, LaneIndex column);
   void store(Value vector, Value memref, Value at) {
     vector::StoreOp::create(b, vector, memref, at);
   }
@@ -264,17 +266,21 @@ void GemmEmitter::packTile(Value batch, Value row, Value to, int64_t rows, Value
   }
 }
 
+ElementIndex GemmEmitter::rhsIndex(IndexMath &math, Value batch, LaneIndex k, LaneIndex column) {
+  ElementIndex index = batchIndex(math, batch, matmul.getRhs().getType());
+  if (matmul.getTransposeRhs())
+    std::swap(k, column);
+  index.append({k, column});
+  return index;
+}
+
 Value GemmEmitter::pullRhsRow(Value batch, Value column, int64_t columns, Value k) {
   ElementEmitter emitter(kernel, panelWidth, columns);
-  ElementIndex index = batchIndex(emitter.indices(), batch, matmul.getRhs().getType());
-  index.append({LaneIndex(k), LaneIndex(column, 1)});
-  if (matmul.getTransposeRhs())
-    std::swap(index.back(), *std::prev(index.end(), 2));
+  ElementIndex index = rhsIndex(emitter.indices(), batch, LaneIndex(k), LaneIndex(column, 1));
   return toAccumulator(b, emitter.emit(matmul.getRhs(), index));
 }
 
 void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
-  RankedTensorType type = matmul.getRhs().getType();
   auto at = [&](Value k) { return mul(sub(k, depth), panelWidth); };
   forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
     if (!plan.rhsAlongDepth) {
@@ -289,10 +295,7 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
       for (int64_t first = 0; first < columns; first += transposeSize) {
         SmallVector<Value> block;
         for (int64_t i = first; i < std::min(columns, first + transposeSize); ++i) {
-          ElementIndex index = batchIndex(math, batch, type);
-          index.append({LaneIndex(k, 1), math.add(LaneIndex(column), i)});
-          if (matmul.getTransposeRhs())
-            std::swap(index.back(), *std::prev(index.end(), 2));
+          ElementIndex index = rhsIndex(math, batch, LaneIndex(k, 1), math.add(LaneIndex(column), i));
           block.push_back(toAccumulator(b, emitter.emit(matmul.getRhs(), index)));
         }
         for (auto [i, row] : llvm::enumerate(transposeBlock(b, block)))
@@ -303,13 +306,10 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
   });
 }
 
-// While tiles of this panel are computed, the block that comes next is on its way to L2.
-void GemmEmitter::prefetchRhs(Range range, Value panel, Value depth, Value tileInBlock) {
-  Value memref = kernel.argument(*panels);
-  int64_t perLine = cacheLineBytes / nn::elementBytes(plan.rhsElement);
-  int64_t lines = llvm::divideCeil(plan.blockDepth * panelWidth, perLine);
-  int64_t linesPerTile = llvm::divideCeil(lines, plan.tilesPerBlock);
-
+// While tiles of this panel are computed, the block that comes next is on its way to L2: a row of a block that is not
+// stored as a panel lies in a page of its own, where no hardware fetches ahead.
+void GemmEmitter::prefetchRhs(Value batch, Range range, Value panel, Value depth, Value tileInBlock) {
+  auto argument = cast<BlockArgument>(matmul.getRhs());
   auto less = [&](Value lhs, Value rhs) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, lhs, rhs);
   };
@@ -318,15 +318,43 @@ void GemmEmitter::prefetchRhs(Range range, Value panel, Value depth, Value tileI
   };
   Value nextDepth = add(depth, plan.blockDepth);
   Value inGroup = less(add(panel, 1), range.to);
-  Value inDepth = less(nextDepth, constant(shape().depth));
+  Value inDepth = less(nextDepth, depthTo ? depthTo : constant(shape().depth));
   Value nextPanel = select(inGroup, add(panel, 1), select(inDepth, range.from, range.to));
-  nextDepth = select(inGroup, depth, select(inDepth, nextDepth, constant(0)));
-  Value row = add(mul(sub(nextPanel, firstPanel), shape().depth), nextDepth);
-  Value next = add(mul(row, panelWidth), mul(tileInBlock, linesPerTile * perLine));
-  Value last = constant(cast<MemRefType>(memref.getType()).getNumElements() - 1);
+  nextDepth = select(inGroup, depth, select(inDepth, nextDepth, depthFrom ? depthFrom : constant(0)));
+
+  int64_t perLine = cacheLineBytes / nn::elementBytes(plan.rhsElement);
+  // A line of a block that is not stored as a panel holds a row of the panel, or part of a column.
+  int64_t lines = panels ? llvm::divideCeil(plan.blockDepth * panelWidth, perLine) : plan.blockDepth;
+  int64_t linesPerTile = llvm::divideCeil(lines, plan.tilesPerBlock);
+  Value firstLine = mul(tileInBlock, linesPerTile);
+  auto prefetch = [&](Value address) {
+    Value memref = kernel.argument(argument.getArgNumber());
+    Value last = constant(cast<MemRefType>(memref.getType()).getNumElements() - 1);
+    memref::PrefetchOp::create(b, memref, ValueRange(min(address, last)), /*isWrite=*/false, /*localityHint=*/2,
+                               /*isDataCache=*/true);
+  };
   kernel.loop(0, linesPerTile, 1, [&](Value line) {
-    memref::PrefetchOp::create(b, memref, ValueRange(min(add(next, mul(line, perLine)), last)),
-                               /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+    line = add(firstLine, line);
+    if (panels) {
+      Value row = add(mul(sub(nextPanel, firstPanel), shape().depth), nextDepth);
+      return prefetch(add(mul(row, panelWidth), mul(line, perLine)));
+    }
+    Value k = line, column = mul(nextPanel, panelWidth);
+    if (plan.rhsAlongDepth) {
+      k = mul(arith::DivUIOp::create(b, line, constant(panelWidth)), panelWidth);
+      column = add(column, arith::RemUIOp::create(b, line, constant(panelWidth)));
+    } else {
+      column = add(column, panelWidth - 1);
+    }
+    auto within = [&](Value index, int64_t size) {
+      Value least = min(index, constant(size - 1));
+      kernel.setFacts(least, {1, size});
+      return LaneIndex(least);
+    };
+    ElementEmitter emitter(kernel, 1);
+    ElementIndex index = rhsIndex(emitter.indices(), batch, within(add(nextDepth, k), shape().depth),
+                                  within(column, shape().columns));
+    prefetch(emitter.indices().value(emitter.addressOf(argument.getArgNumber(), matmul.getRhs().getType(), index).base));
   });
 }
 
@@ -338,8 +366,8 @@ void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value pan
   auto multiply = [&](RhsRow rhsRow) {
     plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
       Value tileInBlock = sub(tile, tiles.from);
-      if (panels)
-        prefetchRhs(range, panel, depth, tileInBlock);
+      if (plan.prefetchesRhs)
+        prefetchRhs(batch, range, panel, depth, tileInBlock);
       Value lhs = add(packedBlock(depth), mul(tileInBlock, plan.packedTileElements()));
       Value row = sub(firstRow(tile), firstRow(tiles.from));
       continueTile(rows, lhs, add(panelAccumulators, mul(row, panelWidth)), depth, rhsRow);

@@ -70,3 +70,37 @@ nn.kernel @moves_columns(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4
   %1 = nn.slice %0 offsets [0, 3] strides [1, -1] : tensor<4x4xf32> -> tensor<4x4xf32>
   nn.yield %1 : tensor<4x4xf32>
 }
+
+// -----
+
+// A right operand that is packed, and too large to stay in a cache, is fetched a block ahead; rows of it or columns.
+// CHECK-LABEL: func.func @rows_ahead
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data : memref<131072xf32>
+// CHECK-COUNT-24: math.fma
+nn.kernel @rows_ahead(%x: tensor<12x512xf32>, %w: tensor<512x256xf32>) -> tensor<12x256xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 16 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<12x512xf32>, tensor<512x256xf32> -> tensor<12x256xf32>
+  nn.yield %0 : tensor<12x256xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @columns_ahead
+// CHECK: memref.prefetch {{.*}}, read, locality<2>, data : memref<131072xf32>
+// CHECK-COUNT-24: math.fma
+nn.kernel @columns_ahead(%x: tensor<12x512xf32>, %w: tensor<256x512xf32>) -> tensor<12x256xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 16 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w transpose : tensor<12x512xf32>, tensor<256x512xf32> -> tensor<12x256xf32>
+  nn.yield %0 : tensor<12x256xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @stays_in_a_cache
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+nn.kernel @stays_in_a_cache(%x: tensor<12x64xf32>, %w: tensor<64x64xf32>) -> tensor<12x64xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 4 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<12x64xf32>, tensor<64x64xf32> -> tensor<12x64xf32>
+  nn.yield %0 : tensor<12x64xf32>
+}

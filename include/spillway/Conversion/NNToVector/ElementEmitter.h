@@ -51,6 +51,10 @@ public:
   /// A scalar or splat constant of an element type.
   mlir::Value constant(mlir::TypedAttr value);
 
+  /// Where an element of operand `i` of the kernel (results follow the arguments), a tensor of `type`, lies among
+  /// what is held of it.
+  LaneIndex addressOf(unsigned i, mlir::RankedTensorType type, llvm::ArrayRef<LaneIndex> index);
+
   /// Loads elements of a rank-1 memref of storageType(element) at `address`.
   mlir::Value load(mlir::Value memref, const LaneIndex &address, mlir::Type element);
   /// Stores them. No two active lanes may lie at one place, unless all do.
@@ -73,9 +77,6 @@ public:
 
 private:
   mlir::Value compute(mlir::Value tensor, llvm::ArrayRef<LaneIndex> index);
-  /// Where an element of operand `i` of the kernel (results follow the arguments), a tensor of `type`, lies among
-  /// what is held of it.
-  LaneIndex addressIn(unsigned i, mlir::RankedTensorType type, llvm::ArrayRef<LaneIndex> index);
   mlir::Value cloneElementwise(mlir::Operation *op, llvm::ArrayRef<LaneIndex> index);
   const Source *source(mlir::Value tensor) const;
   struct Computed {

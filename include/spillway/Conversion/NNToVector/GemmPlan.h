@@ -47,6 +47,8 @@ struct GemmPlan {
   /// The right operand is copied, block by block, into panels of accumulator type:
   /// it is not stored so, and more than one tile reads it, or it cannot be read in place.
   bool packsRhs;
+  /// What comes next of the right operand is fetched ahead: an argument, larger than what stays in a cache.
+  bool prefetchesRhs;
 
   int64_t blockRows() const { return tilesPerBlock * tiles.tallRows; }
   int64_t packedTileElements() const { return blockDepth * tiles.packedStride(); }
