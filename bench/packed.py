@@ -126,10 +126,9 @@ def main():
             print(f"{arena['bytes'] / MIB:10.2f} {arena['resident_bytes'] / MIB:13.2f} "
                   f"{read / streamed if streamed else 1:14.3f} {'same' if bits == expected else 'OTHER':>5} "
                   f"{1e3 / stats['step_ms_median']:9.1f}", flush=True)
-        ours, theirs, difference = compare(arguments.build, folder / "model.onnx", {"x": x}, "y", {},
-                                           arguments.threads, 5, arguments.repeat, folder)
-        print(f"tokens/s over ONNX Runtime, all resident: {theirs / ours:.3f} ({1e3 / ours:.1f} and "
-              f"{1e3 / theirs:.1f}), outputs differ by {difference:.1e}")
+        r = compare(arguments.build, folder / "model.onnx", {"x": x}, "y", {}, arguments.threads, 5, arguments.repeat, folder)
+        print(f"tokens/s over ONNX Runtime, all resident: {r.ratio:.3f} ({1e3 / r.ours:.1f} and {1e3 / r.theirs:.1f}), "
+              f"outputs differ by {r.difference:.1e}")
     sys.exit(wrong > 0)
 
 
