@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:?usage: train_overlap.sh BUILD [FOLDER] [MEMORY] [ROUNDS]}" && pwd)/bin
 mkdir -p "${2:-overlap-files}"
 cd "${2:-overlap-files}"
-memory=${3:-700MiB} rounds=${4:-3}
+memory=${3:-1200MiB} rounds=${4:-3}
 
 [ -f train.onnx ] || "$bin/spillway-modelgen" gpt2 train.onnx --layers 12 --hidden 768 --heads 12 \
   --vocab 50257 --ctx 1024 --ffn 3072 --dynamic --outputs loss --external train.bin

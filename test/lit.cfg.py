@@ -33,6 +33,9 @@ onnx_testdata = "/usr/share/libonnx-testdata/data"
 if os.path.isdir(onnx_testdata):
     config.available_features.add("onnx-testdata")
 config.substitutions.append(("%onnx_testdata", onnx_testdata))
+if os.environ.get("SPILLWAY_TEST_PYPI"):
+    config.available_features.add("pypi")
+    config.environment.update({name: value for name, value in os.environ.items() if name.startswith("PIP_")})
 if shutil.which("nvidia-smi"):
     config.available_features.add("cuda")
 config.substitutions.append(("%python", sys.executable))

@@ -205,7 +205,7 @@ private:
                        << call.output << "' are " << expected << ". Name another one, which the step then gets";
       return Tensor{argument, *known};
     }
-    for (StringRef name : {rateInput, stepInput, trainingInput, randomInput})
+    for (StringRef name : {rateInput, stepInput, lossScaleInput, trainingInput, randomInput})
       if (name == call.labels)
         return error() << "labels cannot be called '" << name << "', as what a training step adds is";
     if (shape.empty())

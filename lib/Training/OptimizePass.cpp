@@ -89,7 +89,7 @@ private:
   LogicalResult requireFreeNames(const Optimizer &rule, ArrayRef<Trained> trained) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name = function.getArgAttrOfType<StringAttr>(i, valueNameAttrName);
-          name && (name == rateInput || name == stepInput))
+          name && (name == rateInput || name == stepInput || (name == lossScaleInput && !scalesLoss())))
         return function.emitError("the input '")
                << name.getValue() << "' is called as one that a training step adds; give it another name";
     for (unsigned i = 0; i < function.getNumResults(); ++i)
@@ -120,13 +120,14 @@ private:
     if (failed(trained) || failed(requireFreeNames(rule, *trained)))
       return failure();
     OpBuilder builder(function.getBody().front().getTerminator());
-    Value scale = findLossScale();
+    Value scale = scalesLoss() ? findLossScale() : Value();
     Value norm = clip > 0 || gradNorm || scale ? globalNorm(builder, *trained) : Value();
     Value factor, overflow;
     if (scale) {
       factor = inverseOf(builder, scale);
       norm = arith::MulFOp::create(builder, function.getLoc(), norm, factor);
       overflow = isNotFinite(builder, norm);
+      keepOnOverflow(builder, overflow);
     }
     if (clip > 0) {
       Value share = clippingFactor(builder, norm);
@@ -201,6 +202,8 @@ private:
     return math::SqrtOp::create(builder, location, sum);
   }
 
+  /// Whether gradients may be of a scaled loss.
+  bool scalesLoss() const { return precision == "fp16"; }
   /// The input that the loss was multiplied by; null where it was not.
   Value findLossScale() {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -217,6 +220,21 @@ private:
   Value isNotFinite(OpBuilder &builder, Value number) {
     Value infinity = constant(builder, function.getLoc(), std::numeric_limits<double>::infinity());
     return arith::CmpFOp::create(builder, function.getLoc(), arith::CmpFPredicate::UGE, number, infinity);
+  }
+
+  /// What the forward half makes of states, as running statistics, does not last where gradients overflow.
+  void keepOnOverflow(OpBuilder &builder, Value overflow) {
+    for (zero::UpdateOp update : llvm::to_vector(function.getOps<zero::UpdateOp>())) {
+      SmallVector<Value> kept;
+      for (auto [name, value] : llvm::zip_equal(update.getStates().getAsRange<FlatSymbolRefAttr>(), update.getValues())) {
+        auto type = cast<RankedTensorType>(value.getType());
+        Value old = zero::UseOp::create(builder, update.getLoc(), type, name, IntegerAttr());
+        kept.push_back(arith::SelectOp::create(builder, update.getLoc(),
+                                               spread(builder, overflow, type.clone(builder.getI1Type())), old, value));
+      }
+      update.getValuesMutable().assign(kept);
+      update->moveBefore(function.getBody().front().getTerminator());
+    }
   }
 
   /// min(1, clip / (norm + 1e-6)), as PyTorch's clip_grad_norm_.

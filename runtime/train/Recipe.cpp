@@ -11,7 +11,7 @@ void LossScale::follow(bool overflowed) {
     value /= 2;
     goodSteps = 0;
     ++skipped;
-  } else if (++goodSteps == interval) {
+  } else if (++goodSteps >= interval) {
     value *= 2;
     goodSteps = 0;
   }

@@ -86,7 +86,7 @@ Result<StepReport> Trainer::runStep() {
     report.lossScale = recipe_.lossScale.value;
     report.overflowed = session_->bytes(*overflow)[0] != std::byte(0);
     recipe_.lossScale.follow(report.overflowed);
-    if (recipe_.lossScale.value < leastLossScale)
+    if (report.overflowed && recipe_.lossScale.value < leastLossScale)
       return userError("the gradients of step {} overflow though the loss is multiplied by {}; the last commit is that of "
                        "step {}", report.step, *report.lossScale, committed());
   }

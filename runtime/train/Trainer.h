@@ -43,7 +43,7 @@ public:
   uint64_t committed() const { return session_->executor().lastCommit().step; }
 
   /// Makes the next step. A user error where its loss is no finite number, which names what gave
-  /// the first such value: nothing can be committed then.
+  /// the first such value, or where gradients overflow at the least loss scale: nothing can be committed then.
   Result<StepReport> runStep();
   /// The mean loss of whole batches of other samples, in their order, with the parameters as they are.
   Result<double> evaluate(const DataSet &heldOut);

@@ -3,6 +3,7 @@ labels where none are named), which are batches by step, and first-NAME.npy of t
 check_training.py logs FOLDER LOG...: compares the first log with the run, and the others with the
 first log, bit for bit.
 check_training.py near LOG LOG: compares two logs of what differs in the order of sums alone.
+check_training.py rolled SAMPLES NAME...: makes rolled-NAME.npy, which begins SAMPLES later, and ends with those.
 check_training.py scaled FOLDER|- LOG SCALE INTERVAL LEAST: that the scale of the loss began with SCALE and followed what overflowed, as at
 least the first LEAST steps did, but not all; and compares with the run in FOLDER, where nothing may have overflowed.
 check_training.py same LOG LOG: that two trainings had the same losses.
@@ -25,6 +26,15 @@ def make_data(folder, *names):
             header["shape"] = (samples, *rest)
             text = str(header).ljust(length - 1).encode() + b"\n"
             pathlib.Path(file + ".npy").write_bytes(data[:10] + text + body[: len(body) * samples // (steps * batch)])
+
+
+def make_rolled(samples, *names):
+    for name in names:
+        data = pathlib.Path(name + ".npy").read_bytes()
+        start = 10 + int.from_bytes(data[8:10], "little")
+        (count, *_), body = eval(data[10:start])["shape"], data[start:]
+        cut = len(body) // count * int(samples)
+        pathlib.Path(f"rolled-{name}.npy").write_bytes(data[:start] + body[cut:] + body[:cut])
 
 
 def check_logs(folder, first, *others):
@@ -83,6 +93,6 @@ def check_held_out(log, file):
 
 
 command, *arguments = sys.argv[1:]
-commands = {"data": make_data, "logs": check_logs, "near": check_near, "same": check_same, "scaled": check_scaled,
+commands = {"data": make_data, "rolled": make_rolled, "logs": check_logs, "near": check_near, "same": check_same, "scaled": check_scaled,
             "held-out": check_held_out}
 commands[command](*arguments)

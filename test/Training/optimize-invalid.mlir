@@ -17,6 +17,15 @@ func.func @main(%x: tensor<2xf32>, %s: tensor<f64> {spillway.name = "step"}) -> 
 
 // -----
 
+// It scales the loss with --precision fp16 alone.
+zero.state @w "w" : tensor<2xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
+// expected-error@+1 {{the input 'loss_scale' is called as one that a training step adds; give it another name}}
+func.func @main(%x: tensor<2xf32>, %s: tensor<f64> {spillway.name = "loss_scale"}) -> (tensor<2xf32> {spillway.name = "grad.w"}) {
+  return %x : tensor<2xf32>
+}
+
+// -----
+
 zero.state @w "w" : tensor<2xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
 // expected-error@+1 {{the output 'grad_norm' is called as one that a training step adds; give it another name}}
 func.func @main(%x: tensor<2xf32>, %l: tensor<f32>) -> (tensor<f32> {spillway.name = "grad_norm"}, tensor<2xf32> {spillway.name = "grad.w"}) {

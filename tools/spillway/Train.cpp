@@ -85,6 +85,11 @@ Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
       return userError("at which learning rate? Give --lr RATE");
   }
   recipe.steps = options.steps.value_or(recipe.steps);
+  if ((options.lossScale || options.lossScaleInterval) &&
+      std::ranges::find(program.inputs, lossScaleInput, &Binding::name) == program.inputs.end())
+    return userError("'{}' was not compiled with --precision fp16: its loss is not scaled", options.bundle);
+  if (options.lossScale)
+    recipe.lossScale.goodSteps = 0;
   recipe.lossScale.value = options.lossScale.value_or(recipe.lossScale.value);
   recipe.lossScale.interval = options.lossScaleInterval.value_or(recipe.lossScale.interval);
   Schedule &schedule = recipe.schedule;
@@ -120,7 +125,7 @@ struct Pace {
   }
 };
 
-/// What a resumed training does in another way than it began: the learning rates of the steps that
+/// What a resumed training does in another way than it began: the learning rates and loss scales of the steps that
 /// remain. Empty before the first commit.
 std::string describeChanges(const Commit &last, const Recipe &recipe) {
   if (last.sequence == 0)
@@ -141,6 +146,8 @@ std::string describeChanges(const Commit &last, const Recipe &recipe) {
     add("--min-lr", was.leastRate, is.leastRate);
     add("--steps", before->steps, recipe.steps);
   }
+  add("--loss-scale", before->lossScale.value, recipe.lossScale.value);
+  add("--loss-scale-interval", before->lossScale.interval, recipe.lossScale.interval);
   return fmt::format("{}", fmt::join(changes, ", "));
 }
 
@@ -375,7 +382,8 @@ void addTrainCommand(CLI::App &app, Status &status) {
                     "Where compiled with --precision fp16: what the loss is multiplied by at first (default: 65536)")
       ->check(positive);
   train->add_option("--loss-scale-interval", options->lossScaleInterval,
-                    "Steps without an overflow after which that is doubled (default: 2000)")->check(whole);
+                    "Steps without an overflow after which that is doubled (default: 2000)")
+      ->check(whole)->check(positive);
   train->add_flag("--no-shuffle", options->keepsOrder, "Take the samples as they lie");
   CLI::Option *every =
       train->add_option("--checkpoint-every", options->checkpointEvery,

@@ -306,8 +306,8 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
   });
 }
 
-// While tiles of this panel are computed, the block that comes next is on its way to L2: a row of a block that is not
-// stored as a panel lies in a page of its own, where no hardware fetches ahead.
+// While tiles of this panel are computed, the block that comes next is on its way to L2: rows of a block that is not
+// stored as a panel lie far apart, where no hardware fetches ahead.
 void GemmEmitter::prefetchRhs(Value batch, Range range, Value panel, Value depth, Value tileInBlock) {
   auto argument = cast<BlockArgument>(matmul.getRhs());
   auto less = [&](Value lhs, Value rhs) -> Value {
@@ -324,7 +324,9 @@ void GemmEmitter::prefetchRhs(Value batch, Range range, Value panel, Value depth
 
   int64_t perLine = cacheLineBytes / nn::elementBytes(plan.rhsElement);
   // A line of a block that is not stored as a panel holds a row of the panel, or part of a column.
-  int64_t lines = panels ? llvm::divideCeil(plan.blockDepth * panelWidth, perLine) : plan.blockDepth;
+  int64_t lines = panels              ? llvm::divideCeil(plan.blockDepth * panelWidth, perLine)
+                  : plan.rhsAlongDepth ? llvm::alignTo(plan.blockDepth, panelWidth)
+                                       : plan.blockDepth;
   int64_t linesPerTile = llvm::divideCeil(lines, plan.tilesPerBlock);
   Value firstLine = mul(tileInBlock, linesPerTile);
   auto prefetch = [&](Value address) {

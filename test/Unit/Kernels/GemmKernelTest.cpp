@@ -235,6 +235,8 @@ TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
                           .depthPanels = true,
                           .depthTiled = true,
                           .epilogue = epilogue});
+  // Large enough to be fetched ahead.
+  products.push_back({.batch = {}, .m = 140, .k = 530, .n = 70, .transposeRhs = true, .packed = true, .depthPanels = true, .depthTiled = true});
   std::string text;
   for (size_t i = 0; i < products.size(); ++i)
     text += products[i].text(fmt::format("k{}", i));
@@ -318,6 +320,15 @@ TEST(GemmKernel, Batches) {
                             .transposeRhs = transposeRhs,
                             .packed = !batchedRhs,
                             .batchedRhs = batchedRhs});
+  check(products);
+}
+
+TEST(GemmKernel, FetchesAheadWhatIsLarge) {
+  std::vector<Product> products;
+  for (std::string type : {"f64", "f32", "bf16"})
+    for (bool transposeRhs : {false, true})
+      for (bool batchedRhs : {false, true})
+        products.push_back({.batch = {2}, .m = 13, .k = 601, .n = 117, .type = type, .transposeRhs = transposeRhs, .batchedRhs = batchedRhs});
   check(products);
 }
 

@@ -12,6 +12,7 @@
 #include "spillway/Import/Import.h"
 #include "spillway/Interpreter/Interpreter.h"
 #include "runtime/session/Session.h"
+#include "runtime/train/StepNames.h"
 #include "runtime/state/StateReader.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 #include "spillway/Pipelines/Compile.h"
@@ -105,6 +106,10 @@ protected:
       std::memcpy(target, &value, bytes);
       return;
     }
+    if (name == "loss_scale") {
+      std::memcpy(target, &lossScale, bytes);
+      return;
+    }
     if (name == "training") {
       *target = Byte{1};
       return;
@@ -158,6 +163,8 @@ protected:
   std::filesystem::path folder = GetParam().parent_path();
   MLIRContext context;
   nlohmann::json info;
+  /// Of the steps that are made.
+  double lossScale = 65536;
   std::map<std::string, Array> files;
 };
 
@@ -269,20 +276,40 @@ protected:
     return least;
   }
 
-  void run(const std::filesystem::path &bundle, unsigned threads, CompiledRun &run) {
+  /// Where it `overflows`, a step whose gradients do so comes before the others.
+  void run(const std::filesystem::path &bundle, unsigned threads, CompiledRun &run, bool overflows = false) {
     Result<std::unique_ptr<Session>> opened = Session::open(bundle, {.threads = threads, .writable = true});
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     Session &session = **opened;
-    Status status = session.executor().runPrologue();
-    for (size_t step = 0; status.ok() && step < info["losses"].size(); ++step) {
+    auto makeStep = [&](size_t step) {
       for (const Binding &input : session.program().inputs) {
         std::span<std::byte> bytes = session.bytes(input);
         fill(input.name, static_cast<int64_t>(step), bytes.data(), bytes.size());
       }
-      status = session.executor().runStep();
+      return session.executor().runStep();
+    };
+    auto scalar = [&](const Binding &output) {
+      float value = 0;
+      if (output.dataType == DataType::boolean)
+        value = session.bytes(output)[0] != std::byte(0);
+      else
+        std::memcpy(&value, session.bytes(output).data(), sizeof(float));
+      return value;
+    };
+    Status status = session.executor().runPrologue();
+    if (status.ok() && overflows) {
+      lossScale = std::numeric_limits<double>::infinity();
+      status = makeStep(0);
+      lossScale = 65536;
+      for (const Binding &output : session.program().outputs)
+        if (output.name == overflowOutput)
+          EXPECT_EQ(scalar(output), 1);
+    }
+    for (size_t step = 0; status.ok() && step < info["losses"].size(); ++step) {
+      status = makeStep(step);
       run.steps.emplace_back();
       for (const Binding &output : session.program().outputs)
-        std::memcpy(&run.steps.back()[output.name], session.bytes(output).data(), sizeof(float));
+        run.steps.back()[output.name] = scalar(output);
     }
     if (status.ok())
       status = session.executor().commit(run.steps.size(), "");
@@ -303,6 +330,26 @@ protected:
         return {};
       }).ok());
     }
+  }
+
+  /// That losses are near those in f32, and that each weight of two dimensions has a twin, which is it, rounded.
+  void checkNarrow(const CompiledRun &run, const std::string &precision, double tolerance, uint16_t (*round)(float)) {
+    for (auto [step, scalars] : llvm::enumerate(run.steps)) {
+      double loss = info["losses"][step];
+      EXPECT_NEAR(scalars.at(info["loss"]), loss, tolerance * loss) << "step " << step + 1;
+    }
+    int64_t twins = 0;
+    for (auto &[name, weightTolerance] : info["weights"].items()) {
+      std::string twin = name + "." + precision;
+      bool isMatrix = Array(folder / "final" / (name + ".npy")).header.shape.size() >= 2;
+      ASSERT_EQ(run.states.contains(twin), isMatrix) << name;
+      if (!isMatrix)
+        continue;
+      ++twins;
+      auto rounded = llvm::map_to_vector(run.values<float>(name), round);
+      EXPECT_TRUE(run.values<uint16_t>(twin) == ArrayRef<uint16_t>(rounded)) << name;
+    }
+    EXPECT_GT(twins, 0);
   }
 
   /// Runs in all the memory there is; in the least that works, from and to the drive; and in three tiers, with the
@@ -345,23 +392,28 @@ TEST_P(CompiledTraining, fp32) {
 TEST_P(CompiledTraining, bf16) {
   CompiledRun run;
   ASSERT_NO_FATAL_FAILURE(runEverywhere("bf16", run));
-  for (auto [step, scalars] : llvm::enumerate(run.steps)) {
-    double loss = info["losses"][step];
-    EXPECT_NEAR(scalars.at(info["loss"]), loss, 0.02 * loss) << "step " << step + 1;
+  checkNarrow(run, "bf16", 0.02, bfloat16FromFloat);
+}
+
+TEST_P(CompiledTraining, fp16) {
+  CompiledRun run;
+  ASSERT_NO_FATAL_FAILURE(runEverywhere("fp16", run));
+  checkNarrow(run, "fp16", 0.002, [](float value) { return halfFromDouble(value); });
+}
+
+TEST_P(CompiledTraining, aStepWhoseGradientsOverflowChangesNoState) {
+  test::TemporaryFolder place;
+  CompiledRun without;
+  ASSERT_TRUE(succeeded(compile(place.path() / "without.spill", operations("fp16"), inMemory(uint64_t(1) << 40))));
+  run(place.path() / "without.spill", 2, without);
+  for (ActivationPolicy policy : {ActivationPolicy::keep, ActivationPolicy::recompute}) {
+    std::filesystem::path bundle = place.path() / fmt::format("{}.spill", static_cast<int>(policy));
+    ASSERT_TRUE(succeeded(compileInLeast(bundle, operations("fp16"), policy)));
+    CompiledRun with;
+    run(bundle, 1, with, /*overflows=*/true);
+    EXPECT_TRUE(without.steps == with.steps);
+    EXPECT_TRUE(without.states == with.states);
   }
-  // Each weight of two dimensions has a twin, which is it, rounded.
-  int64_t twins = 0;
-  for (auto &[name, tolerance] : info["weights"].items()) {
-    std::string twin = name + ".bf16";
-    bool isMatrix = Array(folder / "final" / (name + ".npy")).header.shape.size() >= 2;
-    ASSERT_EQ(run.states.contains(twin), isMatrix) << name;
-    if (!isMatrix)
-      continue;
-    ++twins;
-    auto rounded = llvm::map_to_vector(run.values<float>(name), bfloat16FromFloat);
-    EXPECT_TRUE(run.values<uint16_t>(twin) == ArrayRef<uint16_t>(rounded)) << name;
-  }
-  EXPECT_GT(twins, 0);
 }
 
 TEST_P(CompiledTraining, whateverBecomesOfWhatWaitsTheBitsAreTheSame) {

@@ -109,6 +109,9 @@ TEST(LossScale, isHalvedByAnOverflowAndDoubledByManyGoodSteps) {
   EXPECT_EQ(follow(false), 512);
   EXPECT_EQ(scale.goodSteps, 1u);
   EXPECT_EQ(scale.skipped, 2u);
+  // An interval that is shorter than what has been.
+  scale = {64, 2, 5};
+  EXPECT_EQ(follow(false), 128);
 }
 
 TEST(Recipe, comesBackFromACommit) {

@@ -47,7 +47,8 @@ struct GemmPlan {
   /// The right operand is copied, block by block, into panels of accumulator type:
   /// it is not stored so, and more than one tile reads it, or it cannot be read in place.
   bool packsRhs;
-  /// What comes next of the right operand is fetched ahead: an argument, larger than what stays in a cache.
+  /// What comes next of the right operand is fetched ahead: panels of columns, or what is packed from an argument larger than
+  /// what stays in a cache.
   bool prefetchesRhs;
 
   int64_t blockRows() const { return tilesPerBlock * tiles.tallRows; }
