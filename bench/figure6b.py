@@ -6,7 +6,8 @@
 Both weights are forced into t tiles. One tile of a weight takes 16 hd^2 / t bytes, and all that an optimizer keeps for it
 lies beside it while it is updated: `descent` (p -= lr g) keeps nothing, so hd(t) = sqrt(t memory / 16); AdamW's two moments make it
 sqrt(t memory / 48). For each t the largest hd (a multiple of 64) is searched, trained for one step, and one element of
-a weight compared with numpy. A line each: hd, what it is of the closed form, and of sqrt(t) hd(1); last, hd as the planner tiles.
+a weight compared with numpy. A line each: hd, what it is of the closed form, and of sqrt(t) hd(1); last, hd as the planner tiles,
+which the drive limits, or the budget.
 """
 
 import argparse
@@ -70,8 +71,9 @@ class Pair:
             for name, columns in (("A", 4 * hd), ("B", hd)):
                 cut += ["--tile", f"{name}.*={math.ceil(columns / 16 / tiles)}"]
         done = self.call("compile", self.folder / "pair.onnx", "-o", self.folder / "m.spill", "--train", "--loss", "loss", "--optimizer",
-                         self.optimizer, "--dim", "batch=1", "--memory", self.memory, *cut)
-        if done.returncode and "too small" not in done.stderr:
+                         self.optimizer, "--dim", "batch=1", "--memory", self.memory, "--force", *cut)
+        self.drive_is_full = "its file system has" in done.stderr
+        if done.returncode and "too small" not in done.stderr and not self.drive_is_full:
             sys.exit(done.stderr)
         return done.returncode == 0
 
@@ -80,7 +82,7 @@ class Pair:
         low, high = 0, max(1, round(guess / GRAIN))
         while self.fits(high * GRAIN, tiles):
             low, high = high, high + max(1, high // 8)
-        while high - low > 1:
+        while high - low > 1 and not self.drive_is_full:
             middle = (low + high) // 2
             low, high = (middle, high) if self.fits(middle * GRAIN, tiles) else (low, middle)
         return low * GRAIN
@@ -127,7 +129,8 @@ def main():
             print(f"{tiles:5} {hd:6} {hd / closed(tiles):19.3f} {hd / math.sqrt(tiles) / first:17.3f} "
                   f"{pair.train(hd, tiles):9.1f}", flush=True)
         hd = pair.largest(0, closed(arguments.tiles[-1]))
-        print(f" plan {hd:6} {'':19} {'':17} {pair.train(hd, 0):9.1f}")
+        limit = "the drive has room for no larger one" if pair.drive_is_full else ""
+        print(f" plan {hd:6} {'':19} {'':17} {pair.train(hd, 0):9.1f} {limit}")
 
 
 main()

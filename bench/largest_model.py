@@ -43,7 +43,7 @@ class Machine:
         self.must("spillway-modelgen", "gpt2", model, "--layers", layers, "--hidden", hidden, "--heads", hidden // 64,
                   "--ffn", 4 * hidden, "--vocab", 50257, "--ctx", 1024, "--dynamic", "--outputs", "loss", "--external", "model.bin")
         done = self.call("spillway", "compile", model, "-o", self.folder / "m.spill", "--train", "--loss", "loss",
-                         "--dim", "batch=1", "--dim", "sequence=128", "--memory", self.memory, "--machine", self.calibration)
+                         "--dim", "batch=1", "--dim", "sequence=128", "--memory", self.memory, "--machine", self.calibration, "--force")
         if done.returncode == 0:
             return True
         if "too small" in done.stderr:

@@ -82,7 +82,7 @@ void spillway::buildPlanPipeline(OpPassManager &passes, const PlanOptions &optio
   passes.addPass(zero::createZeroOffloadPass({.threads = options.threads}, options.machine));
   passes.addPass(zero::createZeroPlanPass(plan, options.machine));
   passes.addPass(zero::createZeroTilePass());
-  passes.addPass(zero::createZeroSchedulePass());
+  passes.addPass(zero::createZeroSchedulePass({options.threads}));
   passes.addPass(createConvertZeroToRtPass({options.threads, options.ranks}));
 }
 

@@ -62,6 +62,12 @@ uint64_t spillway::plan::scratchPerThread(nn::KernelOp kernel) {
   return llvm::alignTo(kernel.getScratch(), 64);
 }
 
+static bool isState(Value value) {
+  return isa_and_present<zero::UseOp, zero::ViewOp>(sourceOf(value).getDefiningOp());
+}
+
+bool spillway::plan::rewritesStates(nn::CallOp call) { return llvm::any_of(call.getInto(), isState); }
+
 class Activations::Builder {
 public:
   Builder(func::FuncOp function, int64_t threads) : function_(function), threads_(threads) {}
@@ -75,6 +81,7 @@ public:
     shareBytes();
     layDrive();
     growStaging();
+    noteRoom();
     return std::move(result_);
   }
 
@@ -104,10 +111,6 @@ private:
   void add(Value value, int64_t first) {
     auto type = cast<RankedTensorType>(value.getType());
     result_.values_[value] = add({static_cast<uint64_t>(nn::tensorBytes(type)), 64, first, first});
-  }
-
-  static bool isState(Value value) {
-    return isa_and_present<zero::UseOp, zero::ViewOp>(sourceOf(value).getDefiningOp());
   }
 
   LogicalResult touch(Operation &user, Value value, int64_t moment) {
@@ -167,6 +170,7 @@ private:
     lastCall_ = call;
     if (continues)
       --moment_;
+    result_.moments_[call] = moment_;
     for (Value operand : call.getOperands())
       if (failed(touch(*call, operand, moment_)))
         return failure();
@@ -237,6 +241,7 @@ private:
     uint32_t staging = add({piece, 4096, moment_, moment_});
     result_.staging_[lookup] = staging;
     lookups_.push_back({staging, piece, count});
+    result_.moments_[lookup] = moment_;
     ++moment_;
     return success();
   }
@@ -258,6 +263,34 @@ private:
       result_.driveIntervals_.push_back(onDrive);
     }
     result_.driveLayout_ = layoutIntervals(result_.driveIntervals_);
+  }
+
+  /// Each moment, from the interval that ends highest down, is given to the first one that lives at it.
+  void noteRoom() {
+    std::vector<uint32_t> order(result_.intervals_.size());
+    std::iota(order.begin(), order.end(), 0);
+    auto endOf = [&](uint32_t i) { return result_.layout_.offsets[i] + result_.intervals_[i].bytes; };
+    llvm::stable_sort(order, [&](uint32_t a, uint32_t b) { return endOf(a) > endOf(b); });
+    std::vector<uint64_t> taken(static_cast<size_t>(moment_));
+    // The first moment from each one on that none is given to.
+    std::vector<int64_t> next(static_cast<size_t>(moment_) + 1);
+    std::iota(next.begin(), next.end(), 0);
+    auto findNext = [&](int64_t moment) {
+      while (next[moment] != moment)
+        moment = next[moment] = next[next[moment]];
+      return moment;
+    };
+    for (uint32_t index : order) {
+      const Interval &interval = result_.intervals_[index];
+      int64_t last = std::min(interval.last, moment_ - 1);
+      if (interval.bytes == 0)
+        continue;
+      for (int64_t m = findNext(std::min(std::max<int64_t>(interval.first, 0), moment_)); m <= last; m = findNext(m)) {
+        taken[m] = endOf(index);
+        next[m] = m + 1;
+      }
+    }
+    result_.room_ = SharedRoom(result_.layout_.bytes, taken);
   }
 
   /// Gives each look-up room for more pieces at a time, as many as take no byte

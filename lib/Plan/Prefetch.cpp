@@ -6,14 +6,14 @@ using namespace spillway::plan;
 
 std::optional<PieceIssue> Prefetcher::next(const StagedPiece &piece) {
   PieceIssue issue;
-  auto slot = staging_.place(piece.bytes, piece.moment);
+  auto slot = staging_.place(piece.bytes, userOf(piece));
   if (!slot)
     return std::nullopt;
   issue.moveAfter = lastMove_ = std::max({lastMove_, slot->after, piece.notBefore});
   issue.fetchAfter = issue.moveAfter;
   issue.freedBy = slot->after;
   if (piece.hostBytes) {
-    auto hostSlot = hostStaging_.place(piece.hostBytes, count_);
+    auto hostSlot = hostStaging_.place(piece.hostBytes, {.number = count_});
     if (!hostSlot)
       return std::nullopt;
     issue.movedBefore = hostSlot->after;
@@ -25,7 +25,7 @@ std::optional<PieceIssue> Prefetcher::next(const StagedPiece &piece) {
   return issue;
 }
 
-std::optional<int64_t> Prefetcher::peekFreedBy(uint64_t bytes) const {
-  auto slot = staging_.peek(bytes);
+std::optional<int64_t> Prefetcher::peekFreedBy(const StagedPiece &piece) const {
+  auto slot = staging_.peek(piece.bytes, userOf(piece));
   return slot ? std::optional(slot->after) : std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include "spillway/Plan/StagingRing.h"
 
+#include <algorithm>
+
 using namespace spillway::plan;
 
 uint64_t StagingRing::slotBytes(uint64_t bytes) {
@@ -7,33 +9,43 @@ uint64_t StagingRing::slotBytes(uint64_t bytes) {
   return (bytes + block - 1) / block * block;
 }
 
-std::pair<std::optional<StagingRing::Slot>, size_t> StagingRing::find(uint64_t bytes) const {
-  if (bytes > capacity_)
+std::pair<std::optional<StagingRing::Slot>, size_t> StagingRing::find(uint64_t bytes, User user) const {
+  if (bytes > end_ - base_)
     return {std::nullopt, 0};
   Slot slot;
   size_t dropped = 0;
+  User done = done_;
   auto dropWhile = [&](auto isInTheWay) {
-    while (dropped < held_.size() && isInTheWay(held_[dropped]))
-      slot.after = held_[dropped++].user;
+    while (dropped < held_.size() && isInTheWay(held_[dropped])) {
+      done = held_[dropped++].user;
+      slot.after = done.number;
+    }
   };
-  slot.offset = head_;
-  if (head_ + bytes > capacity_) {
+  // Of the moment of what is done, other parts may be to come.
+  auto lowest = [&] { return user.mayShare && room_ ? room_->takenBytes(done.moment, user.moment) : base_; };
+  uint64_t oldest = head_;
+  slot.offset = std::max(head_, lowest());
+  if (slot.offset + bytes > end_) {
     // What lies between the head and the end is older than what lies at the start.
     dropWhile([&](const Held &held) { return held.begin >= head_; });
-    slot.offset = 0;
+    slot.offset = lowest();
+    oldest = 0;
   }
-  dropWhile([&](const Held &held) {
-    return held.begin >= slot.offset && held.begin < slot.offset + bytes;
-  });
+  dropWhile([&](const Held &held) { return held.begin >= oldest && held.begin < slot.offset + bytes; });
+  if (slot.offset < base_)
+    slot.after = std::max(slot.after, done.number);
   return {slot, dropped};
 }
 
-std::optional<StagingRing::Slot> StagingRing::place(uint64_t bytes, int64_t user) {
+std::optional<StagingRing::Slot> StagingRing::place(uint64_t bytes, User user) {
   bytes = slotBytes(bytes);
-  auto [slot, dropped] = find(bytes);
+  auto [slot, dropped] = find(bytes, user);
   if (!slot)
     return std::nullopt;
-  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  if (dropped) {
+    done_ = held_[dropped - 1].user;
+    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  }
   held_.push_back({slot->offset, user});
   head_ = slot->offset + bytes;
   return slot;

@@ -36,6 +36,7 @@ public:
   FailureOr<Step> run(int64_t threads) {
     step_.threads = static_cast<unsigned>(threads);
     step_.activationBytes = activations_.layout().bytes;
+    step_.room = activations_.room();
     addStates();
     for (Operation &op : function_.getBody().front()) {
       if (auto use = dyn_cast<zero::UseOp>(op); use && use.getTile())

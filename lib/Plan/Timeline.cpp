@@ -83,7 +83,7 @@ std::optional<double> Timeline::bringHome(const Tile &tile, double ready) {
     return write(ready, tile.bytes);
   if (home(tile) == Home::host)
     return send(copyDownChannel(), copyDownFree_, ready, tile.bytes);
-  auto slot = outgoing_.place(tile.bytes, static_cast<int64_t>(outgoingEnds_.size()));
+  auto slot = outgoing_.place(tile.bytes, {.number = static_cast<int64_t>(outgoingEnds_.size())});
   if (!slot)
     return std::nullopt;
   double free = slot->after < 0 ? 0 : outgoingEnds_[slot->after];
@@ -191,11 +191,11 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part) {
   for (uint32_t state : moment.states) {
     Tile tile = tileOf(moment, state, part);
     if (home(tile) != Home::compute)
-      considerKeeping(tile, ready);
+      considerKeeping(tile, moment, ready);
     if (home(tile) != Home::compute)
       staged_.push_back(tile);
   }
-  std::optional<double> there = staged_.empty() ? 0 : bringIn();
+  std::optional<double> there = staged_.empty() ? 0 : bringIn(moment);
   if (!there)
     return false;
   ready = std::max(ready, transfersEnd(moment));
@@ -212,11 +212,11 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part) {
   return true;
 }
 
-void Timeline::considerKeeping(const Tile &tile, double partReady) {
+void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, double partReady) {
   if (spare_.compute < tile.bytes && spare_.host < tile.partBytes)
     return;
   auto bytes = static_cast<double>(tile.partBytes);
-  auto freedBy = prefetcher_.peekFreedBy(tile.gatheredBytes);
+  auto freedBy = prefetcher_.peekFreedBy(pieceOf({tile}, moment, static_cast<int64_t>(ends_.size()), lastLookup_));
   double there = freedBy ? freedAt(*freedBy) : 0;
   bool readIsLate = false;
   if (home(tile) == Home::nvme && !tile.isBlank) {
@@ -244,21 +244,23 @@ void Timeline::considerKeeping(const Tile &tile, double partReady) {
   }
 }
 
-std::optional<PieceIssue> Timeline::issue(const std::vector<Tile> &tiles, int64_t part, int64_t lastLookup) {
+StagedPiece Timeline::pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, int64_t part, int64_t lastLookup) {
   StagedPiece piece;
   piece.moment = part;
   piece.notBefore = lastLookup;
+  piece.wholeMoment = &moment - step_.moments.data();
+  piece.rewrites = !moment.rewritten.empty();
   for (const Tile &tile : tiles) {
     piece.bytes += tile.gatheredBytes;
     if (hasHostTier_ && home(tile) == Home::nvme && !tile.isBlank)
       piece.hostBytes += tile.partBytes;
   }
-  return prefetcher_.next(piece);
+  return piece;
 }
 
-std::optional<double> Timeline::bringIn() {
+std::optional<double> Timeline::bringIn(const StepMoment &moment) {
   if (!looksAhead_) {
-    auto issued = issue(staged_, static_cast<int64_t>(ends_.size()), lastLookup_);
+    auto issued = prefetcher_.next(pieceOf(staged_, moment, static_cast<int64_t>(ends_.size()), lastLookup_));
     if (!issued)
       return std::nullopt;
     restoreBefore(issued->fetchAfter);
@@ -292,7 +294,7 @@ bool Timeline::lookAhead() {
       int64_t index = aheadIndex_++;
       if (tiles.empty())
         continue;
-      auto issued = issue(tiles, index, aheadLookup_);
+      auto issued = prefetcher_.next(pieceOf(tiles, moment, index, aheadLookup_));
       if (!issued)
         return false;
       ahead_ = Piece{std::move(tiles), *issued};

@@ -18,7 +18,7 @@ public:
 
   Timeline(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier)
       : step_(step), machine_(machine), placement_(placement), hasHostTier_(hasHostTier),
-        prefetcher_(placement.stagingBytes, placement.hostStagingBytes), outgoing_(placement.hostOutgoingBytes),
+        prefetcher_(placement.stagingBytes, placement.hostStagingBytes, step.room), outgoing_(placement.hostOutgoingBytes),
         writtenAt_(step.offloaded.size()), restoredAt_(step.offloaded.size()) {}
 
   /// Runs the step. Where a call would wait for a tile that streams, and `spare` has room for
@@ -69,12 +69,12 @@ private:
   double fractionOf(const StepMoment &moment, uint64_t part) const;
   Tile tileOf(const StepMoment &moment, uint32_t state, uint64_t part) const;
   /// Makes a tile resident where waiting for it would hold up the part.
-  void considerKeeping(const Tile &tile, double partReady);
+  void considerKeeping(const Tile &tile, const StepMoment &moment, double partReady);
   /// When what the part at hand takes that streams is there; none where the staging is too small.
-  std::optional<double> bringIn();
+  std::optional<double> bringIn(const StepMoment &moment);
   double bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued);
-  /// `part` of all look-ups and parts of calls, behind the look-up `lastLookup`.
-  std::optional<PieceIssue> issue(const std::vector<Tile> &tiles, int64_t part, int64_t lastLookup);
+  /// Of `moment`, which is `part` of all look-ups and parts of calls, behind the look-up `lastLookup`.
+  StagedPiece pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, int64_t part, int64_t lastLookup);
   /// Finds the next piece that has not been brought in; false where the staging is too small.
   bool lookAhead();
   /// Brings in the pieces that were issued no later than behind a look-up or part of a call.

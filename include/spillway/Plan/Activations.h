@@ -3,6 +3,7 @@
 
 #include "dialects/Zero/Zero.h"
 #include "spillway/Plan/IntervalLayout.h"
+#include "spillway/Plan/SharedRoom.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -37,6 +38,10 @@ public:
 
   const std::vector<Interval> &intervals() const { return intervals_; }
   const IntervalLayout &layout() const { return layout_; }
+  /// What of the layout is free at each moment.
+  const SharedRoom &room() const { return room_; }
+  /// Of a call or look-up. Calls that compute one call's units in turn are one moment.
+  int64_t momentOf(mlir::Operation *op) const { return moments_.lookup(op); }
 
   /// Where an offloaded value lies in the scratch file, whose bytes are whole blocks.
   uint64_t driveOffsetOf(zero::OffloadOp offload) const {
@@ -56,6 +61,8 @@ private:
   llvm::DenseMap<mlir::Operation *, uint32_t> scratch_, staging_;
   std::vector<Interval> intervals_;
   IntervalLayout layout_;
+  SharedRoom room_;
+  llvm::DenseMap<mlir::Operation *, int64_t> moments_;
   /// Of offloaded values.
   llvm::DenseMap<mlir::Operation *, uint32_t> onDrive_;
   std::vector<Interval> driveIntervals_;
@@ -64,6 +71,9 @@ private:
 
 /// A kernel's scratch, rounded up so that the next thread's is aligned.
 uint64_t scratchPerThread(nn::KernelOp kernel);
+
+/// Whether a call computes over states.
+bool rewritesStates(nn::CallOp call);
 
 /// Bytes of the state file that a look-up reads for one index: the smallest piece that can be
 /// read alone.

@@ -19,6 +19,10 @@ struct StagedPiece {
   uint64_t hostBytes = 0;
   /// The last look-up before the call: the piece does not overtake it.
   int64_t notBefore = -1;
+  /// The call among those of the step before it is tiled, look-ups included.
+  int64_t wholeMoment = 0;
+  /// Whether the call rewrites states.
+  bool rewrites = false;
 };
 
 struct PieceIssue {
@@ -37,16 +41,19 @@ struct PieceIssue {
 /// Decides for pieces one after another, in the order of the calls.
 class Prefetcher {
 public:
-  Prefetcher(uint64_t stagingBytes, uint64_t hostStagingBytes)
-      : staging_(stagingBytes), hostStaging_(hostStagingBytes) {}
+  /// `room` lies below the staging where kernels compute, and outlives this.
+  Prefetcher(uint64_t stagingBytes, uint64_t hostStagingBytes, const SharedRoom &room)
+      : staging_(stagingBytes, &room), hostStaging_(hostStagingBytes) {}
 
   /// None where the piece exceeds the staging.
   std::optional<PieceIssue> next(const StagedPiece &piece);
 
-  /// PieceIssue::freedBy of a next piece of `bytes`; none where it exceeds the staging.
-  std::optional<int64_t> peekFreedBy(uint64_t bytes) const;
+  /// PieceIssue::freedBy of a next piece; none where it exceeds the staging.
+  std::optional<int64_t> peekFreedBy(const StagedPiece &piece) const;
 
 private:
+  static StagingRing::User userOf(const StagedPiece &piece) { return {piece.moment, piece.wholeMoment, !piece.rewrites}; }
+
   StagingRing staging_, hostStaging_;
   int64_t lastFetch_ = -1, lastMove_ = -1;
   std::vector<int64_t> moveAfter_;

@@ -1,7 +1,8 @@
 // Memory that streamed tiles pass through, in the order in which they are used.
 #pragma once
 
-#include <cstdint>
+#include "spillway/Plan/SharedRoom.h"
+
 #include <deque>
 #include <optional>
 #include <utility>
@@ -11,23 +12,37 @@ namespace spillway::plan {
 /// Slots follow each other round a ring; none wraps, and each starts at a multiple of 4096. A new slot
 /// takes the bytes of the oldest ones. Since tiles are used in a known order, the
 /// oldest slot is also the one that is free first.
+///
+/// Below the ring may lie a shared room. Slots that may share it begin as low as it is free from when
+/// their bytes are written until their user has ended.
 class StagingRing {
 public:
+  struct User {
+    /// Ascending from call to call.
+    int64_t number = 0;
+    /// When it uses the slot, as the shared room counts.
+    int64_t moment = 0;
+    /// Whether the slot may lie in the shared room. Not where something is written back from it when its user has ended.
+    bool mayShare = false;
+  };
+
   struct Slot {
+    /// From the start of the shared room; of the ring, where there is none.
     uint64_t offset = 0;
-    /// The user of the last slot whose bytes it takes: it, and all before it, must
-    /// be done. Negative: none.
+    /// The number of the last user whose slot it takes bytes of, or behind which the shared room is free: it, and all
+    /// before it, must be done. Negative: none.
     int64_t after = -1;
   };
 
-  explicit StagingRing(uint64_t bytes) : capacity_(bytes) {}
+  /// The room, where there is one, outlives the ring.
+  explicit StagingRing(uint64_t bytes, const SharedRoom *room = nullptr)
+      : room_(room && room->bytes() ? room : nullptr), base_(room_ ? room_->bytes() : 0), end_(base_ + bytes) {}
 
-  /// The next slot, for `user` (ascending from call to call); none where `bytes`
-  /// exceed the ring.
-  std::optional<Slot> place(uint64_t bytes, int64_t user);
+  /// The next slot; none where `bytes` exceed the ring.
+  std::optional<Slot> place(uint64_t bytes, User user);
 
   /// What place() would give.
-  std::optional<Slot> peek(uint64_t bytes) const { return find(slotBytes(bytes)).first; }
+  std::optional<Slot> peek(uint64_t bytes, User user) const { return find(slotBytes(bytes), user).first; }
 
   /// What a slot takes of the ring.
   static uint64_t slotBytes(uint64_t bytes);
@@ -35,14 +50,19 @@ public:
 private:
   struct Held {
     uint64_t begin;
-    int64_t user;
+    User user;
   };
   /// A slot, and how many of the oldest ones it takes the place of.
-  std::pair<std::optional<Slot>, size_t> find(uint64_t bytes) const;
+  std::pair<std::optional<Slot>, size_t> find(uint64_t bytes, User user) const;
 
-  uint64_t capacity_;
+  const SharedRoom *room_;
+  /// Where the ring itself begins and ends.
+  uint64_t base_, end_;
+  /// Where the last slot ends.
   uint64_t head_ = 0;
   std::deque<Held> held_;
+  /// The last user that a slot has waited for so far.
+  User done_{-1, 0, false};
 };
 
 } // namespace spillway::plan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spillway/Plan/Machine.h"
+#include "spillway/Plan/SharedRoom.h"
 
 #include <cstdint>
 #include <optional>
@@ -74,8 +75,9 @@ struct Step {
   std::vector<StepMoment> moments;
   /// Bytes of each value that waits on the drive.
   std::vector<uint64_t> offloaded;
-  /// Of everything that the step computes, laid out.
+  /// Of everything that the step computes, laid out; and how much of it at each moment.
   uint64_t activationBytes = 0;
+  SharedRoom room;
   unsigned threads = 1;
 };
 

@@ -32,7 +32,8 @@ struct Place {
 /// they take in the order in which they are taken.
 class Staging {
 public:
-  Staging(uint64_t base, uint64_t bytes) : base_(base), ring_(bytes) {}
+  /// `base` is where the shared room begins or, where there is none, the staging itself.
+  Staging(uint64_t base, uint64_t bytes, const plan::SharedRoom *room) : base_(base), ring_(bytes, room) {}
 
   struct Spot {
     uint64_t offset;
@@ -46,10 +47,12 @@ public:
     pending_[call] += plan::StagingRing::slotBytes(bytes);
   }
 
-  FailureOr<Spot> take(Operation *handle, Operation *call, uint64_t bytes) {
+  FailureOr<Spot> take(Operation *handle, Operation *call, int64_t moment, uint64_t bytes) {
     auto [it, isNew] = slots_.try_emplace(call);
     if (isNew) {
-      auto slot = ring_.place(pending_.lookup(call), static_cast<int64_t>(users_.size()));
+      auto nnCall = dyn_cast<nn::CallOp>(call);
+      auto slot = ring_.place(pending_.lookup(call), {static_cast<int64_t>(users_.size()), moment,
+                                                      /*mayShare=*/nnCall && !plan::rewritesStates(nnCall)});
       if (!slot)
         return handle->emitOpError("takes more bytes than the staging of its tier");
       users_.push_back(call);
@@ -99,7 +102,7 @@ public:
   };
 
   std::optional<Spot> take(uint64_t bytes) {
-    auto slot = ring_.place(bytes, static_cast<int64_t>(writes_.size()));
+    auto slot = ring_.place(bytes, {.number = static_cast<int64_t>(writes_.size())});
     if (!slot)
       return std::nullopt;
     Spot spot{base_ + slot->offset, {}};
@@ -179,7 +182,10 @@ private:
           t->activationBase + (computes ? activations_.layout().bytes : 0), block);
       auto stagingBytes = static_cast<uint64_t>(t->arena.getStaging());
       auto outgoingBytes = static_cast<uint64_t>(t->arena.getOutgoing());
-      t->staging.emplace(t->stagingBase, stagingBytes);
+      if (computes)
+        t->staging.emplace(t->activationBase, stagingBytes, &activations_.room());
+      else
+        t->staging.emplace(t->stagingBase, stagingBytes, nullptr);
       t->outgoing.emplace(t->stagingBase + stagingBytes, outgoingBytes);
       t->bytes = t->stagingBase + stagingBytes + outgoingBytes;
       if (t->bytes > static_cast<uint64_t>(t->arena.getBytes()))
@@ -472,7 +478,7 @@ private:
     if (!consumer)
       return handle->emitOpError("is taken for no call");
     FailureOr<Staging::Spot> spot =
-        target.staging->take(handle, consumer, stagedBytes(handle->getResult(0)));
+        target.staging->take(handle, consumer, activations_.momentOf(consumer), stagedBytes(handle->getResult(0)));
     if (failed(spot))
       return failure();
     stagingFree_.clear();

@@ -56,7 +56,8 @@ struct Moment {
 
 class FunctionScheduler {
 public:
-  FunctionScheduler(func::FuncOp function, ArrayAttr arenas) : function_(function) {
+  FunctionScheduler(func::FuncOp function, ArrayAttr arenas, plan::Activations activations)
+      : function_(function), activations_(std::move(activations)) {
     auto compute = cast<ArenaAttr>(arenas[0]);
     computeTier_ = compute.getTier();
     stagingBytes_ = compute.getStaging();
@@ -117,7 +118,7 @@ private:
 
 
   LogicalResult decideIssues() {
-    plan::Prefetcher prefetcher(stagingBytes_, hostStagingBytes_);
+    plan::Prefetcher prefetcher(stagingBytes_, hostStagingBytes_, activations_.room());
     int64_t lastLookup = -1;
     for (auto [index, moment] : llvm::enumerate(moments_)) {
       if (isa<LookupOp>(moment.op))
@@ -125,6 +126,9 @@ private:
       plan::StagedPiece piece;
       piece.moment = static_cast<int64_t>(index);
       piece.notBefore = lastLookup;
+      piece.wholeMoment = activations_.momentOf(moment.op);
+      auto call = dyn_cast<nn::CallOp>(moment.op);
+      piece.rewrites = call && plan::rewritesStates(call);
       bool isStaged = false;
       for (Need &need : moment.needs) {
         if (need.home == computeTier_)
@@ -241,6 +245,7 @@ private:
   };
 
   func::FuncOp function_;
+  plan::Activations activations_;
   Tier computeTier_;
   uint64_t stagingBytes_ = 0, hostStagingBytes_ = 0;
   SymbolTableCollection symbols_;
@@ -250,6 +255,10 @@ private:
 };
 
 class Schedule : public zero::impl::ZeroSchedulePassBase<Schedule> {
+public:
+  using ZeroSchedulePassBase::ZeroSchedulePassBase;
+
+private:
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto arenas = module->getAttrOfType<ArrayAttr>(arenasAttrName);
@@ -258,7 +267,10 @@ class Schedule : public zero::impl::ZeroSchedulePassBase<Schedule> {
       return signalPassFailure();
     }
     for (auto function : module.getOps<func::FuncOp>()) {
-      FunctionScheduler scheduler(function, arenas);
+      FailureOr<plan::Activations> activations = plan::Activations::of(function, threads);
+      if (failed(activations))
+        return signalPassFailure();
+      FunctionScheduler scheduler(function, arenas, std::move(*activations));
       if (failed(scheduler.run()))
         return signalPassFailure();
       numStreamed += scheduler.streamed;

@@ -1,5 +1,5 @@
 // REQUIRES: spillway-opt
-// RUN: spillway-opt %s -zero-schedule -convert-zero-to-rt=threads=2 | FileCheck %s
+// RUN: spillway-opt %s -zero-schedule=threads=2 -convert-zero-to-rt=threads=2 | FileCheck %s
 // What stays, then what the step computes, then the staging. The resident bias is read before the first step; tiles
 // come in turn through two slots of 8 KiB, the third where the first was, once its launch has ended. Tiles of
 // one result share its bytes and its scratch.

@@ -59,6 +59,10 @@ Step randomStep(unsigned seed, uint64_t ranks = 1) {
     moment.working = {{"x", step.activationBytes / (1 + random.below(3))}};
     step.moments.push_back(moment);
   }
+  std::vector<uint64_t> taken;
+  for (const StepMoment &moment : step.moments)
+    taken.push_back(moment.workingBytes());
+  step.room = SharedRoom(step.activationBytes, taken);
   return step;
 }
 
@@ -309,15 +313,71 @@ TEST(IntervalLayout, NothingThatLivesTogetherOverlaps) {
 
 TEST(StagingRing, ASlotNamesTheLastOneInItsWay) {
   StagingRing ring(4 * 4096);
-  EXPECT_EQ(ring.place(2 * 4096, 0)->after, -1);
-  EXPECT_EQ(ring.place(2 * 4096, 1)->offset, 2u * 4096);
-  auto third = ring.place(3 * 4096, 2);
+  EXPECT_EQ(ring.place(2 * 4096, {.number = 0})->after, -1);
+  EXPECT_EQ(ring.place(2 * 4096, {.number = 1})->offset, 2u * 4096);
+  auto third = ring.place(3 * 4096, {.number = 2});
   EXPECT_EQ(third->offset, 0u);
   EXPECT_EQ(third->after, 1);
-  auto fourth = ring.place(1, 3);
+  auto fourth = ring.place(1, {.number = 3});
   EXPECT_EQ(fourth->offset, 3u * 4096);
   EXPECT_EQ(fourth->after, -1);
-  EXPECT_FALSE(ring.place(5 * 4096, 4).has_value());
+  EXPECT_FALSE(ring.place(5 * 4096, {.number = 4}).has_value());
+}
+
+TEST(SharedRoom, TellsTheMostThatIsTaken) {
+  Random random(3);
+  std::vector<uint64_t> taken(70);
+  for (uint64_t &at : taken)
+    at = random.below(100) * 4096;
+  SharedRoom room(99 * 4096 - 5, taken);
+  EXPECT_EQ(room.bytes(), 99u * 4096);
+  for (size_t first = 0; first < taken.size(); ++first)
+    for (size_t last = first; last < taken.size(); ++last)
+      EXPECT_EQ(room.takenBytes(static_cast<int64_t>(first), static_cast<int64_t>(last)),
+                *std::max_element(taken.begin() + static_cast<ptrdiff_t>(first), taken.begin() + static_cast<ptrdiff_t>(last) + 1));
+  EXPECT_EQ(SharedRoom(8000, {1, 5000}).takenBytes(0, 1), 8192u);
+}
+
+/// A slot begins low where, and only where, the room is free from what it waits for until its user has ended.
+TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
+  int64_t inRoom = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    std::vector<uint64_t> taken(1 + random.below(60));
+    for (uint64_t &at : taken)
+      at = 4096 * random.below(17);
+    SharedRoom room(16 * 4096, taken);
+    constexpr uint64_t ringBlocks = 12;
+    StagingRing ring(ringBlocks * 4096, &room);
+    struct Placed {
+      uint64_t begin, end;
+      int64_t number, moment;
+    };
+    std::vector<Placed> placed;
+    int64_t number = 0, waited = -1;
+    for (int64_t moment = 0; moment < static_cast<int64_t>(taken.size()); ++moment)
+      for (uint64_t parts = random.below(4); parts > 0; --parts, ++number) {
+        uint64_t bytes = 4096 * (1 + random.below(ringBlocks));
+        bool mayShare = random.below(4) != 0;
+        auto slot = ring.place(bytes, {number, moment, mayShare});
+        ASSERT_TRUE(slot.has_value());
+        Placed now{slot->offset, slot->offset + bytes, number, moment};
+        ASSERT_LE(now.end, (16 + ringBlocks) * 4096);
+        if (now.begin < room.bytes()) {
+          ++inRoom;
+          ASSERT_TRUE(mayShare);
+          int64_t since = slot->after < 0 ? 0 : placed[static_cast<size_t>(slot->after)].moment;
+          ASSERT_LE(room.takenBytes(since, moment), now.begin);
+        }
+        // Slots are filled in their order, so what an earlier one has waited for is done.
+        waited = std::max(waited, slot->after);
+        for (const Placed &before : placed)
+          if (before.begin < now.end && now.begin < before.end)
+            ASSERT_LE(before.number, waited);
+        placed.push_back(now);
+      }
+  }
+  EXPECT_GT(inRoom, 1000);
 }
 
 TEST(Machine, ReadsWhatItPrints) {

@@ -268,7 +268,8 @@ def ZeroSchedulePass : Pass<"zero-schedule", "::mlir::ModuleOp"> {
     Each call gets a handle for each state tile that it takes, released right after it. A tile that lies
     in the memory that kernels compute on is fetched there and then. Others pass through staging
     (`zero.arenas`): they are fetched as soon as what lay in their place before has
-    been released, in the order of the calls; of what a call only computes into, nothing is read (`blank`). Of a partitioned state that is not at home there each rank
+    been released, in the order of the calls; of what a call only computes into, nothing is read (`blank`). What is
+    only read may also pass through bytes below the staging that no value needs meanwhile. Of a partitioned state that is not at home there each rank
     fetches its part, which is gathered as soon as it has arrived.
 
     ```mlir
@@ -286,6 +287,9 @@ def ZeroSchedulePass : Pass<"zero-schedule", "::mlir::ModuleOp"> {
 
     Needs: homes of states, `zero.arenas`. Leaves: the scheduled form, verified.
   }];
+  let options = [
+    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
+  ];
   let statistics = [
     Statistic<"numStreamed", "streamed", "Handles that pass through staging">,
     Statistic<"numResident", "resident", "Handles to what stays where kernels compute">,

@@ -1,0 +1,31 @@
+#include "spillway/Plan/SharedRoom.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace spillway::plan;
+
+static uint64_t wholeBlocks(uint64_t bytes) {
+  constexpr uint64_t block = 4096;
+  return (bytes + block - 1) / block * block;
+}
+
+SharedRoom::SharedRoom(uint64_t bytes, const std::vector<uint64_t> &taken) : bytes_(wholeBlocks(bytes)) {
+  std::vector<uint64_t> &single = mostTaken_.emplace_back();
+  for (uint64_t at : taken)
+    single.push_back(wholeBlocks(at));
+  for (size_t length = 2; length <= taken.size(); length *= 2) {
+    const std::vector<uint64_t> &halves = mostTaken_.back();
+    std::vector<uint64_t> runs(taken.size() - length + 1);
+    for (size_t i = 0; i < runs.size(); ++i)
+      runs[i] = std::max(halves[i], halves[i + length / 2]);
+    mostTaken_.push_back(std::move(runs));
+  }
+}
+
+uint64_t SharedRoom::takenBytes(int64_t first, int64_t last) const {
+  auto count = static_cast<uint64_t>(last - first + 1);
+  auto power = static_cast<size_t>(std::bit_width(count)) - 1;
+  const std::vector<uint64_t> &runs = mostTaken_[power];
+  return std::max(runs[static_cast<size_t>(first)], runs[static_cast<size_t>(last) + 1 - (size_t(1) << power)]);
+}
