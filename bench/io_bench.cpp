@@ -57,11 +57,11 @@ Status measure(const Settings &settings) {
       int file,
       engine->open(settings.file, {.access = settings.writes ? Access::keep : Access::read}));
 
+  const Request::Kind kind = settings.writes ? Request::write : Request::read;
   double processorStart = processorSeconds();
   TimePoint start = Clock::now();
   SPILLWAY_RETURN_IF_ERROR(
-      transferSequentially(*engine, file, settings.writes ? Request::write : Request::read,
-                           settings.bytes, requestBytes, bytes));
+      transferSequentially(*engine, file, {&kind, 1}, settings.bytes, requestBytes, bytes));
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   double processor = processorSeconds() - processorStart;
 

@@ -170,7 +170,7 @@ private:
     lastCall_ = call;
     if (continues)
       --moment_;
-    result_.moments_[call] = moment_;
+    noteMoment(call);
     for (Value operand : call.getOperands())
       if (failed(touch(*call, operand, moment_)))
         return failure();
@@ -188,6 +188,12 @@ private:
     }
     ++moment_;
     return success();
+  }
+
+  void noteMoment(Operation *op) {
+    result_.moments_[op] = moment_;
+    result_.lastOfMoment_.resize(static_cast<size_t>(moment_) + 1);
+    result_.lastOfMoment_.back() = op;
   }
 
   void noteSharing(nn::CallOp call, nn::KernelOp kernel) {
@@ -214,6 +220,8 @@ private:
       if (kept.last != moment || settledAt_.lookup(operand) > moment)
         continue;
       kept.last = std::max(kept.last, result_.intervals_[result].last);
+      if (int64_t settled = settledAt_.lookup(result))
+        settledAt_[standsFor[operand]] = settled;
       result_.intervals_[result].bytes = 0;
       standsFor[result] = standsFor[operand];
     }
@@ -241,7 +249,7 @@ private:
     uint32_t staging = add({piece, 4096, moment_, moment_});
     result_.staging_[lookup] = staging;
     lookups_.push_back({staging, piece, count});
-    result_.moments_[lookup] = moment_;
+    noteMoment(lookup);
     ++moment_;
     return success();
   }
@@ -265,7 +273,8 @@ private:
     result_.driveLayout_ = layoutIntervals(result_.driveIntervals_);
   }
 
-  /// Each moment, from the interval that ends highest down, is given to the first one that lives at it.
+  /// Each moment, from the interval that ends highest down, is given to the first one that lives at it. What goes to the
+  /// drive lives until the call that finds it there has begun.
   void noteRoom() {
     std::vector<uint32_t> order(result_.intervals_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -282,7 +291,7 @@ private:
     };
     for (uint32_t index : order) {
       const Interval &interval = result_.intervals_[index];
-      int64_t last = std::min(interval.last, moment_ - 1);
+      int64_t last = std::min(std::max(interval.last, settledAt_.lookup(index)), moment_ - 1);
       if (interval.bytes == 0)
         continue;
       for (int64_t m = findNext(std::min(std::max<int64_t>(interval.first, 0), moment_)); m <= last; m = findNext(m)) {

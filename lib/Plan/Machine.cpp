@@ -74,12 +74,13 @@ Result<Machine> Machine::parse(std::string_view text) {
   Machine machine;
   Reader reader(json, "the machine description");
   SPILLWAY_RETURN_IF_ERROR(reader.checkKeys(
-      {"estimate", "flops_per_thread", "memory_bytes_per_second", "launch_seconds", "channels"}));
+      {"estimate", "flops_per_thread", "memory_bytes_per_second", "launch_seconds", "drive_bytes_per_second", "channels"}));
   if (auto estimate = json.find("estimate"); estimate != json.end() && !estimate->is_boolean())
     return userError("the machine description: 'estimate' must be true or false");
   machine.isEstimate = json.value("estimate", false);
   SPILLWAY_RETURN_IF_ERROR(reader.read("memory_bytes_per_second", machine.memoryBytesPerSecond));
   SPILLWAY_RETURN_IF_ERROR(reader.read("launch_seconds", machine.launchSeconds, true));
+  SPILLWAY_RETURN_IF_ERROR(reader.read("drive_bytes_per_second", machine.driveBytesPerSecond, true));
   if (auto flops = json.find("flops_per_thread"); flops != json.end()) {
     if (!flops->is_object())
       return userError("flops_per_thread is no JSON object");
@@ -104,6 +105,8 @@ std::string Machine::print() const {
     json["flops_per_thread"][std::string(name(type))] = flops;
   json["memory_bytes_per_second"] = memoryBytesPerSecond;
   json["launch_seconds"] = launchSeconds;
+  if (driveBytesPerSecond > 0)
+    json["drive_bytes_per_second"] = driveBytesPerSecond;
   for (size_t i = 1; i < channels.size(); ++i)
     json["channels"][std::string(streamName(i))] = {
         {"bytes_per_second", channels[i].bytesPerSecond},
@@ -124,6 +127,15 @@ double spillway::plan::launchSeconds(const Machine &machine, const KernelCost &c
 
 double spillway::plan::channelSeconds(const Channel &channel, double bytes) {
   return channel.transferSeconds + bytes / channel.bytesPerSecond;
+}
+
+double spillway::plan::driveSeconds(const Machine &machine, double bytesRead, double bytesWritten) {
+  // Where it reads more than it writes, or less, the rest goes alone.
+  double together = 2 * std::min(bytesRead, bytesWritten);
+  if (machine.driveBytesPerSecond <= 0 || together == 0)
+    return 0;
+  return together / machine.driveBytesPerSecond + std::max(0.0, bytesRead - bytesWritten) / machine.channels[1].bytesPerSecond +
+         std::max(0.0, bytesWritten - bytesRead) / machine.channels[2].bytesPerSecond;
 }
 
 double spillway::plan::lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,

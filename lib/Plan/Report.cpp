@@ -215,7 +215,7 @@ std::string drawCards(const table::Program &program, const Simulation &simulatio
                    : 0;
   std::string cards = card(formatSeconds(simulation.stepSeconds), "predicted step");
   cards += card(formatSeconds(simulation.boundSeconds),
-                fmt::format("bound, set by {}", nameOf(simulation.limitingStream)));
+                fmt::format("bound, set by {}", simulation.limit));
   cards += card(fmt::format("{:.1f} %", gap), "over the bound");
   for (const table::Arena *arena : *program.arenas())
     cards += card(formatSize(arena->bytes()),

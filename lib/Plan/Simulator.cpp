@@ -44,9 +44,15 @@ public:
     simulation_.stepSeconds = play(*program_.step(), simulation_.step, simulation_.busySeconds,
                                    simulation_.movedBytes);
     auto busiest = std::ranges::max_element(simulation_.busySeconds);
-    simulation_.limitingStream =
-        static_cast<unsigned>(busiest - simulation_.busySeconds.begin());
     simulation_.boundSeconds = *busiest;
+    simulation_.limit = table::EnumNameStream(static_cast<table::Stream>(busiest - simulation_.busySeconds.begin()));
+    auto moved = [&](table::Stream stream) { return static_cast<double>(simulation_.movedBytes[static_cast<size_t>(stream)]); };
+    double drive = driveSeconds(machine_, moved(table::Stream::read), moved(table::Stream::write));
+    if (drive > simulation_.boundSeconds) {
+      simulation_.boundSeconds = drive;
+      simulation_.limit = "drive";
+    }
+    simulation_.stepSeconds = std::max(simulation_.stepSeconds, drive);
     return std::move(simulation_);
   }
 

@@ -21,8 +21,9 @@ std::pair<std::optional<StagingRing::Slot>, size_t> StagingRing::find(uint64_t b
       slot.after = done.number;
     }
   };
-  // Of the moment of what is done, other parts may be to come.
-  auto lowest = [&] { return user.mayShare && room_ ? room_->takenBytes(done.moment, user.moment) : base_; };
+  auto lowest = [&] {
+    return user.mayShare && room_ ? room_->takenBytes(done.moment + done.endsMoment, user.moment) : base_;
+  };
   uint64_t oldest = head_;
   slot.offset = std::max(head_, lowest());
   if (slot.offset + bytes > end_) {

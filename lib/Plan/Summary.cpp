@@ -112,8 +112,7 @@ Json describeStep(const Simulation &simulation) {
   return {{"predicted_seconds", simulation.stepSeconds},
           {"bound_seconds", simulation.boundSeconds},
           {"gap", gap},
-          {"limited_by",
-           rt::stringifyStream(static_cast<rt::Stream>(simulation.limitingStream)).str()},
+          {"limited_by", simulation.limit},
           {"commands", simulation.step.size()},
           {"channels", channels}};
 }

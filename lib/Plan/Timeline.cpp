@@ -39,7 +39,8 @@ bool Timeline::run(Spare spare) {
     for (uint32_t value : moment.written)
       writtenAt_[value] = write(ends_.back(), step_.offloaded[value]);
   }
-  placement_.seconds = std::max({computeFree_, lookupsEnd_, copyDownFree_, writesEnd_});
+  placement_.seconds = std::max({computeFree_, lookupsEnd_, copyDownFree_, writesEnd_,
+                                 driveSeconds(machine_, readBytes_, writtenBytes_)});
   return true;
 }
 
@@ -54,13 +55,15 @@ double Timeline::send(const Channel &channel, double &free, double ready, uint64
   return free;
 }
 
-double Timeline::read(double ready, double seconds) {
+double Timeline::read(double ready, double seconds, uint64_t bytes) {
+  readBytes_ += static_cast<double>(bytes);
   readStart_ = std::max(readStart_, ready);
   readFree_ = std::max(readStart_, readFree_) + seconds;
   return readFree_ + readChannel().latencySeconds;
 }
 
 double Timeline::write(double ready, uint64_t bytes) {
+  writtenBytes_ += static_cast<double>(bytes);
   writeFree_ = std::max(writeFree_, ready) + channelSeconds(writeChannel(), static_cast<double>(bytes));
   writesEnd_ = writeFree_ + writeChannel().latencySeconds;
   return writesEnd_;
@@ -106,7 +109,7 @@ void Timeline::restoreBefore(int64_t part) {
     auto [value, issuedAfter, ready] = restores_.front();
     if (looksAhead_)
       bringInUntil(issuedAfter);
-    restoredAt_[value] = read(ready, channelSeconds(readChannel(), static_cast<double>(step_.offloaded[value])));
+    restoredAt_[value] = read(ready, channelSeconds(readChannel(), static_cast<double>(step_.offloaded[value])), step_.offloaded[value]);
   }
 }
 
@@ -144,7 +147,8 @@ void Timeline::runLookup(const StepMoment &moment) {
   }
   restoreBefore(part);
   lookupsEnd_ = read(ready, lookupSeconds(readChannel(), moment.lookupCount,
-                                          moment.lookupPieceBytes, moment.lookupStagingBytes));
+                                          moment.lookupPieceBytes, moment.lookupStagingBytes),
+                     moment.lookupCount * moment.lookupPieceBytes);
   end(lookupsEnd_, lookupsEnd_);
 }
 
@@ -191,11 +195,11 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part) {
   for (uint32_t state : moment.states) {
     Tile tile = tileOf(moment, state, part);
     if (home(tile) != Home::compute)
-      considerKeeping(tile, moment, ready);
+      considerKeeping(tile, moment, part, ready);
     if (home(tile) != Home::compute)
       staged_.push_back(tile);
   }
-  std::optional<double> there = staged_.empty() ? 0 : bringIn(moment);
+  std::optional<double> there = staged_.empty() ? 0 : bringIn(moment, part);
   if (!there)
     return false;
   ready = std::max(ready, transfersEnd(moment));
@@ -212,11 +216,11 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part) {
   return true;
 }
 
-void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, double partReady) {
+void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, uint64_t part, double partReady) {
   if (spare_.compute < tile.bytes && spare_.host < tile.partBytes)
     return;
   auto bytes = static_cast<double>(tile.partBytes);
-  auto freedBy = prefetcher_.peekFreedBy(pieceOf({tile}, moment, static_cast<int64_t>(ends_.size()), lastLookup_));
+  auto freedBy = prefetcher_.peekFreedBy(pieceOf({tile}, moment, part, static_cast<int64_t>(ends_.size()), lastLookup_));
   double there = freedBy ? freedAt(*freedBy) : 0;
   bool readIsLate = false;
   if (home(tile) == Home::nvme && !tile.isBlank) {
@@ -244,11 +248,13 @@ void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, doubl
   }
 }
 
-StagedPiece Timeline::pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, int64_t part, int64_t lastLookup) {
+StagedPiece Timeline::pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, uint64_t part, int64_t index,
+                              int64_t lastLookup) {
   StagedPiece piece;
-  piece.moment = part;
+  piece.moment = index;
   piece.notBefore = lastLookup;
   piece.wholeMoment = &moment - step_.moments.data();
+  piece.isLastPart = part + 1 == partsOf(moment);
   piece.rewrites = !moment.rewritten.empty();
   for (const Tile &tile : tiles) {
     piece.bytes += tile.gatheredBytes;
@@ -258,9 +264,9 @@ StagedPiece Timeline::pieceOf(const std::vector<Tile> &tiles, const StepMoment &
   return piece;
 }
 
-std::optional<double> Timeline::bringIn(const StepMoment &moment) {
+std::optional<double> Timeline::bringIn(const StepMoment &moment, uint64_t part) {
   if (!looksAhead_) {
-    auto issued = prefetcher_.next(pieceOf(staged_, moment, static_cast<int64_t>(ends_.size()), lastLookup_));
+    auto issued = prefetcher_.next(pieceOf(staged_, moment, part, static_cast<int64_t>(ends_.size()), lastLookup_));
     if (!issued)
       return std::nullopt;
     restoreBefore(issued->fetchAfter);
@@ -290,11 +296,11 @@ bool Timeline::lookAhead() {
       for (uint32_t state : moment.states)
         if (Tile tile = tileOf(moment, state, aheadPart_); home(tile) != Home::compute)
           tiles.push_back(tile);
-      ++aheadPart_;
+      uint64_t part = aheadPart_++;
       int64_t index = aheadIndex_++;
       if (tiles.empty())
         continue;
-      auto issued = prefetcher_.next(pieceOf(tiles, moment, index, aheadLookup_));
+      auto issued = prefetcher_.next(pieceOf(tiles, moment, part, index, aheadLookup_));
       if (!issued)
         return false;
       ahead_ = Piece{std::move(tiles), *issued};
@@ -318,7 +324,7 @@ double Timeline::bringIn(const std::vector<Tile> &tiles, const PieceIssue &issue
     double arrived = tile.isBlank ? free : 0;
     if (home(tile) == Home::nvme && !tile.isBlank)
       arrived = read(hasHostTier_ ? hostFree : free,
-                     channelSeconds(readChannel(), static_cast<double>(tile.partBytes)));
+                     channelSeconds(readChannel(), static_cast<double>(tile.partBytes)), tile.partBytes);
     if (hasHostTier_ && !tile.isBlank)
       arrived = send(copyChannel(), copyFree_, std::max(free, arrived), tile.partBytes);
     if (tile.isPartitioned)

@@ -69,12 +69,12 @@ private:
   double fractionOf(const StepMoment &moment, uint64_t part) const;
   Tile tileOf(const StepMoment &moment, uint32_t state, uint64_t part) const;
   /// Makes a tile resident where waiting for it would hold up the part.
-  void considerKeeping(const Tile &tile, const StepMoment &moment, double partReady);
+  void considerKeeping(const Tile &tile, const StepMoment &moment, uint64_t part, double partReady);
   /// When what the part at hand takes that streams is there; none where the staging is too small.
-  std::optional<double> bringIn(const StepMoment &moment);
+  std::optional<double> bringIn(const StepMoment &moment, uint64_t part);
   double bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued);
-  /// Of `moment`, which is `part` of all look-ups and parts of calls, behind the look-up `lastLookup`.
-  StagedPiece pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, int64_t part, int64_t lastLookup);
+  /// What a part of `moment` takes, which is part `index` of all look-ups and parts of calls, behind the look-up `lastLookup`.
+  StagedPiece pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, uint64_t part, int64_t index, int64_t lastLookup);
   /// Finds the next piece that has not been brought in; false where the staging is too small.
   bool lookAhead();
   /// Brings in the pieces that were issued no later than behind a look-up or part of a call.
@@ -82,7 +82,7 @@ private:
   /// Sends a transfer that may start at `ready` down a channel that takes one at a time; its end.
   static double send(const Channel &channel, double &free, double ready, uint64_t bytes);
   /// Sends a transfer that may start at `ready` down the read channel; its end.
-  double read(double ready, double seconds);
+  double read(double ready, double seconds, uint64_t bytes);
   /// Sends what a call that ended at `ready` has rewritten of what streams home; when the last of it has left
   /// the staging where kernels compute. None where the staging is too small.
   std::optional<double> bringHome(const StepMoment &moment, double ready);
@@ -119,6 +119,7 @@ private:
   int64_t lastLookup_ = -1;
   double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, copyDownFree_ = 0, writeFree_ = 0,
          writesEnd_ = 0;
+  double readBytes_ = 0, writtenBytes_ = 0;
   /// Of values that wait on the drive: when they were written, and when read; and those that are not read yet.
   std::vector<double> writtenAt_, restoredAt_;
   std::deque<Restore> restores_;

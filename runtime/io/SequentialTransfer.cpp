@@ -4,7 +4,7 @@
 
 namespace spillway::io {
 
-Status transferSequentially(Engine &engine, int file, Request::Kind kind, uint64_t bytes,
+Status transferSequentially(Engine &engine, int file, std::span<const Request::Kind> kinds, uint64_t bytes,
                             uint64_t requestBytes, std::span<std::byte> memory) {
   std::vector<uint64_t> places;
   for (uint64_t place = memory.size() / requestBytes; place > 0; --place)
@@ -15,7 +15,7 @@ Status transferSequentially(Engine &engine, int file, Request::Kind kind, uint64
     for (; offset < bytes && !places.empty(); offset += requestBytes) {
       uint64_t place = places.back();
       places.pop_back();
-      SPILLWAY_RETURN_IF_ERROR(engine.submit({kind, file, offset,
+      SPILLWAY_RETURN_IF_ERROR(engine.submit({kinds[offset / requestBytes % kinds.size()], file, offset,
                                               memory.data() + place * requestBytes,
                                               std::min(requestBytes, bytes - offset), 0, place}));
     }

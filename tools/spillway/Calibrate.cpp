@@ -69,11 +69,12 @@ Status calibrate(const CalibrateOptions &options) {
       speed.readBytesPerSecond, speed.readLatency, speed.readTransfer};
   machine.channels[static_cast<size_t>(StreamKind::write)] = {
       speed.writeBytesPerSecond, speed.writeLatency, speed.writeTransfer};
+  machine.driveBytesPerSecond = speed.bothBytesPerSecond;
   fmt::print("drive of '{}': reads {:.2f} GB/s, {} a transfer, {} alone; writes {:.2f} GB/s, {} a "
-             "transfer, {} alone\n",
+             "transfer, {} alone; both at once {:.2f} GB/s\n",
              options.folder, 1e-9 * speed.readBytesPerSecond, formatSeconds(speed.readTransfer),
              formatSeconds(speed.readLatency), 1e-9 * speed.writeBytesPerSecond,
-             formatSeconds(speed.writeTransfer), formatSeconds(speed.writeLatency));
+             formatSeconds(speed.writeTransfer), formatSeconds(speed.writeLatency), 1e-9 * speed.bothBytesPerSecond);
   std::string text = machine.print();
   return writeFileAtomically(options.output, std::as_bytes(std::span(text)));
 }

@@ -57,11 +57,11 @@ Result<double> measureLatency(Engine &engine, int file, Request::Kind kind, uint
 }
 
 /// Seconds that transferring the first `bytes` of the file takes.
-Result<double> measureTransfer(Engine &engine, int file, Request::Kind kind, uint64_t bytes,
+Result<double> measureTransfer(Engine &engine, int file, std::span<const Request::Kind> kinds, uint64_t bytes,
                                uint64_t requestBytes, std::span<std::byte> memory) {
   TimePoint start = Clock::now();
-  SPILLWAY_RETURN_IF_ERROR(transferSequentially(engine, file, kind, bytes, requestBytes, memory));
-  if (kind == Request::write) {
+  SPILLWAY_RETURN_IF_ERROR(transferSequentially(engine, file, kinds, bytes, requestBytes, memory));
+  if (std::ranges::find(kinds, Request::write) != kinds.end()) {
     SPILLWAY_RETURN_IF_ERROR(engine.submit({.kind = Request::sync, .file = file}));
     SPILLWAY_RETURN_IF_ERROR(drain(engine));
   }
@@ -90,9 +90,9 @@ Result<StorageSpeed> measureStorage(const std::filesystem::path &folder, uint64_
   for (Request::Kind direction : {Request::write, Request::read}) {
     bool isRead = direction == Request::read;
     SPILLWAY_ASSIGN_OR_RETURN(
-        double large, measureTransfer(*engine, handle, direction, bytes, requestBytes, memory));
+        double large, measureTransfer(*engine, handle, {&direction, 1}, bytes, requestBytes, memory));
     SPILLWAY_ASSIGN_OR_RETURN(
-        double small, measureTransfer(*engine, handle, direction, smallBytes, directAlignment,
+        double small, measureTransfer(*engine, handle, {&direction, 1}, smallBytes, directAlignment,
                                       memory.first(blocksAtOnce * directAlignment)));
     SPILLWAY_ASSIGN_OR_RETURN(double latency,
                               measureLatency(*engine, handle, direction, bytes, memory.data()));
@@ -102,6 +102,9 @@ Result<StorageSpeed> measureStorage(const std::filesystem::path &folder, uint64_
         small * directAlignment / static_cast<double>(smallBytes);
     (isRead ? speed.readLatency : speed.writeLatency) = latency;
   }
+  constexpr Request::Kind both[] = {Request::read, Request::write};
+  SPILLWAY_ASSIGN_OR_RETURN(double seconds, measureTransfer(*engine, handle, both, bytes, requestBytes, memory));
+  speed.bothBytesPerSecond = static_cast<double>(bytes) / seconds;
   return speed;
 }
 

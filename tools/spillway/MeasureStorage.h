@@ -9,6 +9,8 @@ namespace spillway {
 
 struct StorageSpeed {
   double readBytesPerSecond = 0, writeBytesPerSecond = 0;
+  /// Of both, where it reads as much as it writes at the same time.
+  double bothBytesPerSecond = 0;
   /// Seconds of one block of 4096 bytes with nothing else under way, and with many.
   double readLatency = 0, writeLatency = 0;
   double readTransfer = 0, writeTransfer = 0;

@@ -42,6 +42,7 @@ public:
   const SharedRoom &room() const { return room_; }
   /// Of a call or look-up. Calls that compute one call's units in turn are one moment.
   int64_t momentOf(mlir::Operation *op) const { return moments_.lookup(op); }
+  bool endsMoment(mlir::Operation *op) const { return lastOfMoment_[static_cast<size_t>(momentOf(op))] == op; }
 
   /// Where an offloaded value lies in the scratch file, whose bytes are whole blocks.
   uint64_t driveOffsetOf(zero::OffloadOp offload) const {
@@ -63,6 +64,7 @@ private:
   IntervalLayout layout_;
   SharedRoom room_;
   llvm::DenseMap<mlir::Operation *, int64_t> moments_;
+  std::vector<mlir::Operation *> lastOfMoment_;
   /// Of offloaded values.
   llvm::DenseMap<mlir::Operation *, uint32_t> onDrive_;
   std::vector<Interval> driveIntervals_;

@@ -23,7 +23,7 @@ struct Channel {
 /// A machine, by default a small server with an NVMe drive. `spillway calibrate`
 /// writes one as JSON:
 ///
-///     {"flops_per_thread": {"f32": 1e11}, "memory_bytes_per_second": 2e10, "launch_seconds": 5e-6,
+///     {"flops_per_thread": {"f32": 1e11}, "memory_bytes_per_second": 2e10, "launch_seconds": 5e-6, "drive_bytes_per_second": 1.8e9,
 ///      "channels": {"read": {"bytes_per_second": 1.5e9, "latency_seconds": 1e-4, "transfer_seconds": 1e-5}, ...}}
 struct Machine {
   /// Of a good kernel on one thread; types that are missing count as f32.
@@ -33,6 +33,8 @@ struct Machine {
   double memoryBytesPerSecond = 1.8e10;
   /// Waking the thread team, and waiting for its last thread.
   double launchSeconds = 8e-6;
+  /// What the drive moves where it reads as much as it writes at the same time; 0: the two do not hinder each other.
+  double driveBytesPerSecond = 0;
   /// Whether nobody has measured it: the defaults are.
   bool isEstimate = true;
   /// By stream as numbered in runtime/table/table.fbs; compute has none.
@@ -65,6 +67,8 @@ double launchSeconds(const Machine &machine, const KernelCost &cost, double frac
 /// Seconds for which a transfer keeps its channel from others: no latency, since
 /// many are under way (see table.fbs).
 double channelSeconds(const Channel &channel, double bytes);
+/// Seconds that the drive needs at least for bytes that are read and written, in whatever order.
+double driveSeconds(const Machine &machine, double bytesRead, double bytesWritten);
 /// Seconds that a look-up of `count` rows keeps the read channel: a whole piece of
 /// the file for each, in rounds of as many as its staging holds.
 double lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,

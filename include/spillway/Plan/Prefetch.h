@@ -19,8 +19,9 @@ struct StagedPiece {
   uint64_t hostBytes = 0;
   /// The last look-up before the call: the piece does not overtake it.
   int64_t notBefore = -1;
-  /// The call among those of the step before it is tiled, look-ups included.
+  /// The call among those of the step before it is tiled, look-ups included; and whether this is the last part of it.
   int64_t wholeMoment = 0;
+  bool isLastPart = true;
   /// Whether the call rewrites states.
   bool rewrites = false;
 };
@@ -52,7 +53,7 @@ public:
   std::optional<int64_t> peekFreedBy(const StagedPiece &piece) const;
 
 private:
-  static StagingRing::User userOf(const StagedPiece &piece) { return {piece.moment, piece.wholeMoment, !piece.rewrites}; }
+  static StagingRing::User userOf(const StagedPiece &piece) { return {piece.moment, piece.wholeMoment, piece.isLastPart, !piece.rewrites}; }
 
   StagingRing staging_, hostStaging_;
   int64_t lastFetch_ = -1, lastMove_ = -1;

@@ -24,14 +24,14 @@ struct Simulation {
   /// and how many bytes it moves.
   std::array<double, 6> busySeconds{};
   std::array<uint64_t, 6> movedBytes{};
-  /// No schedule of these commands is faster: the busiest stream, and which it is.
+  /// No schedule of these commands is faster; and what sets it: the busiest stream, or `drive`, which reads and writes.
   double boundSeconds = 0;
-  unsigned limitingStream = 0;
+  std::string_view limit;
 };
 
 /// `pieceBytes` has, for each state, what a look-up of one row reads. Transfers share
 /// their channel in the order in which they start; serial streams run one command
-/// at a time. Errors, all of them bugs of whoever made the table: it is malformed, a slice leaves
+/// at a time. That reading and writing hinder each other is in the whole step's time alone. Errors, all of them bugs of whoever made the table: it is malformed, a slice leaves
 /// its arena, a command waits for one that has not been issued before it (so that it never
 /// starts), bytes are read before they are ready, or touched by two commands that nothing orders.
 Result<Simulation> simulate(std::span<const uint8_t> table, const Machine &machine,

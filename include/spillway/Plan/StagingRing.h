@@ -22,6 +22,8 @@ public:
     int64_t number = 0;
     /// When it uses the slot, as the shared room counts.
     int64_t moment = 0;
+    /// Whether nothing else happens at that moment after it.
+    bool endsMoment = true;
     /// Whether the slot may lie in the shared room. Not where something is written back from it when its user has ended.
     bool mayShare = false;
   };
@@ -62,7 +64,7 @@ private:
   uint64_t head_ = 0;
   std::deque<Held> held_;
   /// The last user that a slot has waited for so far.
-  User done_{-1, 0, false};
+  User done_{.number = -1, .moment = -1};
 };
 
 } // namespace spillway::plan

@@ -47,11 +47,11 @@ public:
     pending_[call] += plan::StagingRing::slotBytes(bytes);
   }
 
-  FailureOr<Spot> take(Operation *handle, Operation *call, int64_t moment, uint64_t bytes) {
+  FailureOr<Spot> take(Operation *handle, Operation *call, const plan::Activations &activations, uint64_t bytes) {
     auto [it, isNew] = slots_.try_emplace(call);
     if (isNew) {
       auto nnCall = dyn_cast<nn::CallOp>(call);
-      auto slot = ring_.place(pending_.lookup(call), {static_cast<int64_t>(users_.size()), moment,
+      auto slot = ring_.place(pending_.lookup(call), {static_cast<int64_t>(users_.size()), activations.momentOf(call), activations.endsMoment(call),
                                                       /*mayShare=*/nnCall && !plan::rewritesStates(nnCall)});
       if (!slot)
         return handle->emitOpError("takes more bytes than the staging of its tier");
@@ -478,7 +478,7 @@ private:
     if (!consumer)
       return handle->emitOpError("is taken for no call");
     FailureOr<Staging::Spot> spot =
-        target.staging->take(handle, consumer, activations_.momentOf(consumer), stagedBytes(handle->getResult(0)));
+        target.staging->take(handle, consumer, activations_, stagedBytes(handle->getResult(0)));
     if (failed(spot))
       return failure();
     stagingFree_.clear();

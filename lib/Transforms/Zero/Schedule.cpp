@@ -127,6 +127,7 @@ private:
       piece.moment = static_cast<int64_t>(index);
       piece.notBefore = lastLookup;
       piece.wholeMoment = activations_.momentOf(moment.op);
+      piece.isLastPart = activations_.endsMoment(moment.op);
       auto call = dyn_cast<nn::CallOp>(moment.op);
       piece.rewrites = call && plan::rewritesStates(call);
       bool isStaged = false;

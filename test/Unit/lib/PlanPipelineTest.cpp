@@ -305,7 +305,7 @@ TEST_F(PlanPipeline, EveryBudgetFromTheMinimumOnGivesATableThatRuns) {
 /// Whatever becomes of what waits: the plan says how long the step takes, and the simulator proves that nothing is
 /// touched out of order.
 TEST_F(PlanPipeline, ValuesThatWaitComeBackInTime) {
-  uint64_t offloaded = 0, early = 0;
+  uint64_t offloaded = 0, early = 0, limitedByDrive = 0;
   for (unsigned seed = 0; seed < 25; ++seed) {
     std::string text = RandomTraining(seed).print();
     for (ActivationPolicy policy : {ActivationPolicy::offload, ActivationPolicy::automatic}) {
@@ -313,6 +313,7 @@ TEST_F(PlanPipeline, ValuesThatWaitComeBackInTime) {
       options.threads = 1 + seed % 3;
       options.memory = 1 << 30;
       options.activations = policy;
+      options.machine.driveBytesPerSecond = seed % 2 ? 2e8 : 0;
       auto all = plan(text, options);
       ASSERT_TRUE(succeeded(all)) << seed << message << text;
       uint64_t least = decided("minimum"), most = std::max(least, 2 * memoryBytes(*all));
@@ -324,6 +325,8 @@ TEST_F(PlanPipeline, ValuesThatWaitComeBackInTime) {
         EXPECT_LE(memoryBytes(*planned), options.memory) << seed;
         EXPECT_LE(planned->simulation.stepSeconds, previous) << seed << " " << i;
         expectPredicted(*planned, seed);
+        EXPECT_GE(planned->simulation.stepSeconds, planned->simulation.boundSeconds);
+        limitedByDrive += planned->simulation.limit == "drive";
         previous = planned->simulation.stepSeconds;
         uint64_t count = expectMatched(*planned);
         offloaded += count;
@@ -337,6 +340,7 @@ TEST_F(PlanPipeline, ValuesThatWaitComeBackInTime) {
   }
   EXPECT_GT(offloaded, 500u);
   EXPECT_GT(early, 50u);
+  EXPECT_GT(limitedByDrive, 10u);
 }
 
 TEST_F(PlanPipeline, ThreeTiersGiveATableThatRuns) {

@@ -352,6 +352,7 @@ TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
     struct Placed {
       uint64_t begin, end;
       int64_t number, moment;
+      bool endsMoment;
     };
     std::vector<Placed> placed;
     int64_t number = 0, waited = -1;
@@ -359,14 +360,15 @@ TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
       for (uint64_t parts = random.below(4); parts > 0; --parts, ++number) {
         uint64_t bytes = 4096 * (1 + random.below(ringBlocks));
         bool mayShare = random.below(4) != 0;
-        auto slot = ring.place(bytes, {number, moment, mayShare});
+        auto slot = ring.place(bytes, {number, moment, parts == 1, mayShare});
         ASSERT_TRUE(slot.has_value());
-        Placed now{slot->offset, slot->offset + bytes, number, moment};
+        Placed now{slot->offset, slot->offset + bytes, number, moment, parts == 1};
         ASSERT_LE(now.end, (16 + ringBlocks) * 4096);
         if (now.begin < room.bytes()) {
           ++inRoom;
           ASSERT_TRUE(mayShare);
-          int64_t since = slot->after < 0 ? 0 : placed[static_cast<size_t>(slot->after)].moment;
+          const Placed *after = slot->after < 0 ? nullptr : &placed[static_cast<size_t>(slot->after)];
+          int64_t since = after ? after->moment + after->endsMoment : 0;
           ASSERT_LE(room.takenBytes(since, moment), now.begin);
         }
         // Slots are filled in their order, so what an earlier one has waited for is done.
@@ -380,9 +382,21 @@ TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
   EXPECT_GT(inRoom, 1000);
 }
 
+TEST(Machine, ReadsAndWritesShareTheDrive) {
+  Machine machine;
+  machine.channels[1].bytesPerSecond = 2e9;
+  machine.channels[2].bytesPerSecond = 4e9;
+  EXPECT_EQ(driveSeconds(machine, 6e9, 2e9), 0);
+  machine.driveBytesPerSecond = 1e9;
+  EXPECT_EQ(driveSeconds(machine, 6e9, 2e9), 4 + 2);
+  EXPECT_EQ(driveSeconds(machine, 2e9, 6e9), 4 + 1);
+  EXPECT_EQ(driveSeconds(machine, 6e9, 0), 0);
+}
+
 TEST(Machine, ReadsWhatItPrints) {
   Machine machine;
   machine.channels[1] = {4e8, 0};
+  machine.driveBytesPerSecond = 1e9;
   Result<Machine> again = Machine::parse(machine.print());
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->print(), machine.print());
