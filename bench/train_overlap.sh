@@ -44,10 +44,10 @@ measure() {
 }
 echo "the bare disk"
 measure | tee bare.txt
-if [ "$memory" = offload ]; then
-  # Planned anew for such a drive.
-  read -r readRate writeRate < <(awk 'END { printf "%d %d\n", $1 * 2e12 / $5, $3 * 2e12 / $5 }' bare.txt)
-  python3 - "$readRate" "$writeRate" <<'PYTHON'
+if [ "$memory" = offload ]; then share=2 most=1.05; else share=1 most=1.10; fi
+read -r readRate writeRate < <(awk -v share=$share 'END { printf "%d %d\n", $1 * share * 1e12 / $5, $3 * share * 1e12 / $5 }' bare.txt)
+# Planned anew for such a drive.
+python3 - "$readRate" "$writeRate" <<'PYTHON'
 import json
 import sys
 
@@ -56,10 +56,6 @@ for channel, rate in zip(("read", "write"), sys.argv[1:]):
     machine["channels"][channel]["bytes_per_second"] = float(rate)
 json.dump(machine, open("machine.json", "w"))
 PYTHON
-  plan_streamed
-  echo "throttled (ratio at most 1.05)"
-else
-  read -r readRate writeRate < <(awk 'END { printf "%d %d\n", $1 * 1e12 / $5, $3 * 1e12 / $5 }' bare.txt)
-  echo "throttled (ratio at most 1.10)"
-fi
+plan_streamed
+echo "throttled (ratio at most $most)"
 measure --throttle-read "$readRate" --throttle-write "$writeRate" | tail -n 1

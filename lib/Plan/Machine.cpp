@@ -130,12 +130,13 @@ double spillway::plan::channelSeconds(const Channel &channel, double bytes) {
 }
 
 double spillway::plan::driveSeconds(const Machine &machine, double bytesRead, double bytesWritten) {
-  // Where it reads more than it writes, or less, the rest goes alone.
-  double together = 2 * std::min(bytesRead, bytesWritten);
-  if (machine.driveBytesPerSecond <= 0 || together == 0)
+  double both = std::min(bytesRead, bytesWritten);
+  if (machine.driveBytesPerSecond <= 0 || both == 0)
     return 0;
-  return together / machine.driveBytesPerSecond + std::max(0.0, bytesRead - bytesWritten) / machine.channels[1].bytesPerSecond +
-         std::max(0.0, bytesWritten - bytesRead) / machine.channels[2].bytesPerSecond;
+  auto alone = [&](size_t channel, double bytes) { return bytes / machine.channels[channel].bytesPerSecond; };
+  // What it reads more than it writes, or less, goes alone; all of it does where it is slower at both than at one after the other.
+  return std::min(2 * both / machine.driveBytesPerSecond, alone(1, both) + alone(2, both)) +
+         alone(1, bytesRead - both) + alone(2, bytesWritten - both);
 }
 
 double spillway::plan::lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,

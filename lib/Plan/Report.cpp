@@ -18,11 +18,13 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-std::string nameOf(size_t stream) {
-  std::string name = table::EnumNameStream(static_cast<table::Stream>(stream));
-  std::ranges::replace(name, '_', ' ');
-  return name;
+std::string spaced(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', ' ');
+  return text;
 }
+
+std::string nameOf(size_t stream) { return spaced(table::EnumNameStream(static_cast<table::Stream>(stream))); }
 
 /// Units of a plot, which is stretched to the width of the page.
 constexpr double plotWidth = 4000, rowHeight = 24, mapHeight = 340;
@@ -215,7 +217,7 @@ std::string drawCards(const table::Program &program, const Simulation &simulatio
                    : 0;
   std::string cards = card(formatSeconds(simulation.stepSeconds), "predicted step");
   cards += card(formatSeconds(simulation.boundSeconds),
-                fmt::format("bound, set by {}", simulation.limit));
+                fmt::format("bound, set by {}", spaced(simulation.limit)));
   cards += card(fmt::format("{:.1f} %", gap), "over the bound");
   for (const table::Arena *arena : *program.arenas())
     cards += card(formatSize(arena->bytes()),

@@ -1,5 +1,7 @@
 #include "spillway/Plan/SharedRoom.h"
 
+#include "runtime/base/Assert.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -24,6 +26,7 @@ SharedRoom::SharedRoom(uint64_t bytes, const std::vector<uint64_t> &taken) : byt
 }
 
 uint64_t SharedRoom::takenBytes(int64_t first, int64_t last) const {
+  SPILLWAY_ASSERT(0 <= first && first <= last && static_cast<size_t>(last) < mostTaken_.front().size(), "moments of the step");
   auto count = static_cast<uint64_t>(last - first + 1);
   auto power = static_cast<size_t>(std::bit_width(count)) - 1;
   const std::vector<uint64_t> &runs = mostTaken_[power];

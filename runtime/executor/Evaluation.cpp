@@ -93,7 +93,7 @@ Access accessOf(const Program &program, const Command &command) {
   if (auto *restore = std::get_if<RestoreOperation>(&command.operation))
     return {.reads = {restore->source}, .writes = {restore->target}};
   if (auto *gather = std::get_if<AllGatherOperation>(&command.operation))
-    return {.reads = {gather->source}, .writes = {gather->target}, .begins = false};
+    return {.reads = {gather->source}, .writes = {gather->target}};
   if (auto *lookup = std::get_if<LookupOperation>(&command.operation)) {
     Access access{.reads = {lookup->indices}, .writes = {lookup->target}};
     if (lookup->fromArena)
@@ -142,8 +142,9 @@ private:
     for (uint32_t wait : commands_[index].waits)
       add(wait);
     auto stream = static_cast<size_t>(commands_[index].stream);
+    // Others start in their order: what one waits for has ended before the next one starts, too.
     if (uint32_t previous = std::exchange(last_[stream], index);
-        runsOneByOne(commands_[index].stream) && previous != nowhere)
+        previous != nowhere && (runsOneByOne(commands_[index].stream) || places_[previous] == nowhere))
       add(previous);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());

@@ -1,5 +1,8 @@
 #include "runtime/executor/Examination.h"
 
+#include <algorithm>
+#include <ranges>
+
 namespace spillway {
 
 namespace {
@@ -23,10 +26,10 @@ void Examination::note(Content content, const std::string &where) {
     found_.infinite = where;
 }
 
-void Examination::lookAtInputs(const LaunchOperation &launch) {
+void Examination::lookAtInputs(const LaunchOperation &launch, uint32_t index) {
   // What an earlier launch gave has been looked at.
   for (size_t i = 0; i < program_.kernelArguments[launch.kernel].inputs; ++i)
-    if (std::string source = sourceOf(launch.arguments[i].slice); !source.empty())
+    if (std::string source = sourceOf(launch.arguments[i].slice, index); !source.empty())
       note(contentOf(launch, i), source);
 }
 
@@ -39,16 +42,41 @@ void Examination::lookAtResults(const LaunchOperation &launch, const std::string
     note(contentOf(launch, i), fmt::format("'{}'", label));
 }
 
-std::string Examination::sourceOf(const Slice &slice) const {
+std::string Examination::sourceOf(const Slice &slice, uint32_t index) const {
+  auto fills = [&](const Command &command) {
+    auto reaches = [&](const Slice &target) { return overlap(target, slice); };
+    if (auto *read = std::get_if<ReadOperation>(&command.operation))
+      return reaches(read->target);
+    if (auto *copy = std::get_if<CopyOperation>(&command.operation))
+      return reaches(copy->target);
+    if (auto *gather = std::get_if<AllGatherOperation>(&command.operation))
+      return reaches(gather->target);
+    if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
+      return reaches(lookup->target);
+    if (auto *restore = std::get_if<RestoreOperation>(&command.operation))
+      return reaches(restore->target);
+    auto *launch = std::get_if<LaunchOperation>(&command.operation);
+    if (!launch)
+      return false;
+    auto results = std::span(launch->arguments).subspan(program_.kernelArguments[launch->kernel].inputs);
+    return std::ranges::any_of(results, [&](const LaunchOperation::Argument &result) { return reaches(result.slice); });
+  };
+  auto named = [](const Command &command) -> std::string {
+    if (std::holds_alternative<LookupOperation>(command.operation))
+      return fmt::format("'{}'", command.label);
+    bool isLookedAt = std::holds_alternative<LaunchOperation>(command.operation) ||
+                      std::holds_alternative<RestoreOperation>(command.operation);
+    return isLookedAt ? "" : fmt::format("the state '{}'", command.label);
+  };
+  for (const Command &command : std::views::reverse(list_.commands().first(index)))
+    if (fills(command))
+      return named(command);
   for (const Binding &input : program_.inputs)
     if (overlap(input.slice, slice))
       return fmt::format("the input '{}'", input.name);
-  for (std::span<const Command> commands :
-       {std::span<const Command>(program_.prologue), list_.commands()})
-    for (const Command &command : commands)
-      if (auto *read = std::get_if<ReadOperation>(&command.operation);
-          read && overlap(read->target, slice))
-        return fmt::format("the state '{}'", command.label);
+  for (const Command &command : std::views::reverse(program_.prologue))
+    if (fills(command))
+      return named(command);
   return "";
 }
 

@@ -16,15 +16,16 @@ public:
   /// `prologue` brought in what stays in the arenas. All outlive the examination.
   Examination(const Program &program, const CommandList &list) : program_(program), list_(list) {}
 
-  void lookAtInputs(const LaunchOperation &launch);
+  /// Of the command `index`.
+  void lookAtInputs(const LaunchOperation &launch, uint32_t index);
   void lookAtResults(const LaunchOperation &launch, const std::string &label);
   const NotFinite &found() const { return found_; }
 
 private:
   Content contentOf(const LaunchOperation &launch, size_t argument) const;
   void note(Content content, const std::string &where);
-  /// What is read, or given from outside, into a slice.
-  std::string sourceOf(const Slice &slice) const;
+  /// What is read, or given from outside, into a slice before the command `index`; empty where a launch has filled it.
+  std::string sourceOf(const Slice &slice, uint32_t index) const;
 
   const Program &program_;
   const CommandList &list_;

@@ -281,7 +281,7 @@ private:
       if (resources_.kernels.empty())
         return {};
       if (examination_)
-        examination_->lookAtInputs(*launch);
+        examination_->lookAtInputs(*launch, index);
       SPILLWAY_RETURN_IF_ERROR(stream.launch({.function = resources_.kernels[launch->kernel],
                                               .arguments = list.arguments(index),
                                               .begin = launch->begin,

@@ -52,7 +52,7 @@ Status measureProcessor(unsigned threads, plan::Machine &machine) {
 }
 
 Status calibrate(const CalibrateOptions &options) {
-  constexpr uint64_t granule = 4 << 20;
+  constexpr uint64_t granule = 8 << 20;
   SPILLWAY_ASSIGN_OR_RETURN(uint64_t bytes, parseSize(options.bytes));
   bytes = std::max(granule, bytes / granule * granule);
   SPILLWAY_RETURN_IF_ERROR(requireOutput(options.output));

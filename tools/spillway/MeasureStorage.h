@@ -16,7 +16,7 @@ struct StorageSpeed {
   double readTransfer = 0, writeTransfer = 0;
 };
 
-/// Writes a file of `bytes` (a multiple of 4 MiB) into the folder, reads it past the page cache, and
+/// Writes a file of `bytes` (a multiple of 8 MiB) into the folder, reads it past the page cache, and
 /// removes it. Machine errors: no space, or what the system says.
 Result<StorageSpeed> measureStorage(const std::filesystem::path &folder, uint64_t bytes,
                                     io::EngineKind engine);

@@ -53,7 +53,9 @@ public:
   std::optional<int64_t> peekFreedBy(const StagedPiece &piece) const;
 
 private:
-  static StagingRing::User userOf(const StagedPiece &piece) { return {piece.moment, piece.wholeMoment, piece.isLastPart, !piece.rewrites}; }
+  static StagingRing::User userOf(const StagedPiece &piece) {
+    return {.number = piece.moment, .moment = piece.wholeMoment, .endsMoment = piece.isLastPart, .mayShare = !piece.rewrites};
+  }
 
   StagingRing staging_, hostStaging_;
   int64_t lastFetch_ = -1, lastMove_ = -1;

@@ -63,7 +63,7 @@ private:
   /// Where the last slot ends.
   uint64_t head_ = 0;
   std::deque<Held> held_;
-  /// The last user that a slot has waited for so far.
+  /// The last user that a slot has waited for so far; before the first one, what is before the step.
   User done_{.number = -1, .moment = -1};
 };
 

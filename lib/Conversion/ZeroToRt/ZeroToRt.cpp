@@ -82,10 +82,12 @@ Operation *consumerOf(Value handle) {
       return consumerOf(user->getResult(0));
     auto view = dyn_cast<zero::ViewOp>(user);
     Value value = view ? view.getResult() : Value();
-    while (value && value.hasOneUse() && isa<nn::ReshapeOp>(*value.user_begin()))
-      value = value.user_begin()->getResult(0);
-    if (value && !value.use_empty())
-      return *value.user_begin();
+    while (value && !value.use_empty()) {
+      Operation *taker = *value.user_begin();
+      if (!isa<nn::ReshapeOp>(taker))
+        return taker;
+      value = taker->getResult(0);
+    }
   }
   return nullptr;
 }

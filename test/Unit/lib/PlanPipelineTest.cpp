@@ -16,6 +16,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 using namespace mlir;
 using namespace spillway;
@@ -268,6 +269,75 @@ protected:
     return count;
   }
 
+  /// Who has filled each byte of the arenas last, in the order of a list.
+  class Painting {
+  public:
+    void fill(const table::Slice &slice, const std::string &by) {
+      auto &runs = runs_[slice.tier()];
+      uint64_t begin = slice.offset(), end = begin + slice.bytes();
+      cut(runs, begin);
+      cut(runs, end);
+      runs.erase(runs.lower_bound(begin), runs.lower_bound(end));
+      runs[begin] = {end, by};
+    }
+    std::set<std::string> fillers(const table::Slice &slice) {
+      std::set<std::string> found;
+      for (auto &[begin, run] : runs_[slice.tier()])
+        if (begin < slice.offset() + slice.bytes() && slice.offset() < run.first)
+          found.insert(run.second);
+      return found;
+    }
+
+  private:
+    using Runs = std::map<uint64_t, std::pair<uint64_t, std::string>>;
+    static void cut(Runs &runs, uint64_t at) {
+      auto next = runs.lower_bound(at);
+      if (next == runs.begin() || std::prev(next)->second.first <= at)
+        return;
+      auto &[end, by] = std::prev(next)->second;
+      runs[at] = {end, by};
+      end = at;
+    }
+    std::map<table::Tier, Runs> runs_;
+  };
+
+  /// What each kernel takes: states, inputs, and results of other kernels, as they come about in the order of the lists.
+  static std::map<std::string, std::set<std::set<std::string>>> takenBy(const PlannedProgram &planned) {
+    const table::Program &program = *table::GetProgram(planned.table.data());
+    std::map<std::string, std::set<std::set<std::string>>> taken;
+    Painting painting;
+    for (const table::Binding *input : *program.inputs())
+      painting.fill(*input->slice(), "input " + input->name()->str());
+    for (auto *commands : {program.prologue(), program.step()})
+      for (const table::Command *command : *commands) {
+        std::string label = command->label() ? command->label()->str() : "";
+        if (auto *read = command->operation_as_Read()) {
+          painting.fill(*read->target(), "state " + label);
+        } else if (auto *copy = command->operation_as_Copy()) {
+          std::set<std::string> from = painting.fillers(*copy->source());
+          EXPECT_EQ(from.size(), 1u);
+          painting.fill(*copy->target(), *from.begin());
+        } else if (auto *gather = command->operation_as_AllGather()) {
+          painting.fill(*gather->target(), "state " + label);
+        } else if (auto *lookup = command->operation_as_Lookup()) {
+          taken["lookup"].insert(painting.fillers(*lookup->indices()));
+          if (lookup->staging())
+            painting.fill(*lookup->staging(), "lookup");
+          painting.fill(*lookup->target(), "looked up");
+        } else if (auto *launch = command->operation_as_Launch()) {
+          const table::Kernel &kernel = *program.kernels()->Get(launch->kernel());
+          std::string name = kernel.symbol()->str();
+          for (uint32_t i = 0; i < kernel.inputs(); ++i)
+            taken[name + " " + std::to_string(i)].insert(painting.fillers(launch->arguments()->Get(i)->slice()));
+          if (launch->scratch())
+            painting.fill(*launch->scratch(), "scratch");
+          for (uint32_t i = kernel.inputs(); i < launch->arguments()->size(); ++i)
+            painting.fill(launch->arguments()->Get(i)->slice(), name);
+        }
+      }
+    return taken;
+  }
+
   MLIRContext context{MLIRContext::Threading::DISABLED};
   std::optional<ScopedDiagnosticHandler> handler;
   std::string message;
@@ -285,6 +355,7 @@ TEST_F(PlanPipeline, EveryBudgetFromTheMinimumOnGivesATableThatRuns) {
     auto all = plan(text, options);
     ASSERT_TRUE(succeeded(all)) << seed << message << text;
     uint64_t least = decided("minimum"), most = arenaBytes(*all);
+    auto taken = takenBy(*all);
     double previous = 1e30;
     for (int i = 0; i <= 8; ++i) {
       options.memory = least + (std::max(most, least) - least) * i / 8;
@@ -293,6 +364,7 @@ TEST_F(PlanPipeline, EveryBudgetFromTheMinimumOnGivesATableThatRuns) {
       EXPECT_LE(arenaBytes(*planned), options.memory) << seed;
       EXPECT_LE(planned->simulation.stepSeconds, previous) << seed << " " << i;
       EXPECT_GE(planned->simulation.stepSeconds, planned->simulation.boundSeconds);
+      EXPECT_TRUE(takenBy(*planned) == taken) << seed << " " << i << ": a kernel takes what something else has filled";
       expectPredicted(*planned, seed);
       previous = planned->simulation.stepSeconds;
     }
@@ -313,10 +385,14 @@ TEST_F(PlanPipeline, ValuesThatWaitComeBackInTime) {
       options.threads = 1 + seed % 3;
       options.memory = 1 << 30;
       options.activations = policy;
-      options.machine.driveBytesPerSecond = seed % 2 ? 2e8 : 0;
+      if (seed % 2) {
+        options.machine.channels[1] = options.machine.channels[2] = {2e8, 1e-4, 0};
+        options.machine.driveBytesPerSecond = 2e8;
+      }
       auto all = plan(text, options);
       ASSERT_TRUE(succeeded(all)) << seed << message << text;
       uint64_t least = decided("minimum"), most = std::max(least, 2 * memoryBytes(*all));
+      auto taken = takenBy(*all);
       double previous = 1e30;
       for (int i = 0; i <= 6; ++i) {
         options.memory = least + (most - least) * i / 6;
@@ -326,6 +402,7 @@ TEST_F(PlanPipeline, ValuesThatWaitComeBackInTime) {
         EXPECT_LE(planned->simulation.stepSeconds, previous) << seed << " " << i;
         expectPredicted(*planned, seed);
         EXPECT_GE(planned->simulation.stepSeconds, planned->simulation.boundSeconds);
+        EXPECT_TRUE(takenBy(*planned) == taken) << seed << " " << i << ": a kernel takes what something else has filled";
         limitedByDrive += planned->simulation.limit == "drive";
         previous = planned->simulation.stepSeconds;
         uint64_t count = expectMatched(*planned);
@@ -363,6 +440,7 @@ TEST_F(PlanPipeline, ThreeTiersGiveATableThatRuns) {
       for (const table::Arena *arena : *table::GetProgram(planned->table.data())->arenas())
         EXPECT_LE(arena->bytes(), arena->tier() == table::Tier::device ? options.tiers->device
                                                                        : options.tiers->host);
+      EXPECT_TRUE(takenBy(*planned) == takenBy(*all)) << seed;
       expectPredicted(*planned, seed);
     }
   }

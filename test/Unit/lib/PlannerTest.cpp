@@ -338,7 +338,7 @@ TEST(SharedRoom, TellsTheMostThatIsTaken) {
   EXPECT_EQ(SharedRoom(8000, {1, 5000}).takenBytes(0, 1), 8192u);
 }
 
-/// A slot begins low where, and only where, the room is free from what it waits for until its user has ended.
+/// A slot begins low only where the room is free from when what it waits for has ended until its user has.
 TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
   int64_t inRoom = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
@@ -387,10 +387,13 @@ TEST(Machine, ReadsAndWritesShareTheDrive) {
   machine.channels[1].bytesPerSecond = 2e9;
   machine.channels[2].bytesPerSecond = 4e9;
   EXPECT_EQ(driveSeconds(machine, 6e9, 2e9), 0);
-  machine.driveBytesPerSecond = 1e9;
-  EXPECT_EQ(driveSeconds(machine, 6e9, 2e9), 4 + 2);
-  EXPECT_EQ(driveSeconds(machine, 2e9, 6e9), 4 + 1);
+  machine.driveBytesPerSecond = 4e9;
+  EXPECT_EQ(driveSeconds(machine, 6e9, 2e9), 1 + 2);
+  EXPECT_EQ(driveSeconds(machine, 2e9, 6e9), 1 + 1);
   EXPECT_EQ(driveSeconds(machine, 6e9, 0), 0);
+  // Faster one after the other.
+  machine.driveBytesPerSecond = 1e9;
+  EXPECT_EQ(driveSeconds(machine, 6e9, 2e9), 1 + 0.5 + 2);
 }
 
 TEST(Machine, ReadsWhatItPrints) {

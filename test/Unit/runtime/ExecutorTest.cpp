@@ -1,3 +1,4 @@
+#include "runtime/executor/Evaluation.h"
 #include "runtime/io/FailingEngine.h"
 #include "test/Unit/runtime/TestBundle.h"
 
@@ -164,6 +165,37 @@ TEST(Executor, moreThreadsThanPlannedAreRefused) {
   Status status = bundle.load(makeChain(), 5);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().kind, ErrorKind::user);
+}
+
+/// Reads start in their order, so the last one may rely on what one that is left out has waited for.
+TEST(Evaluation, keepsTheOrderThatALeftOutReadGave) {
+  Program program;
+  program.kernels = {"forward", "update"};
+  program.kernelArguments = {{2, 1, {}}, {1, 1, {}}};
+  auto at = [](uint64_t offset, uint64_t bytes) { return Slice{Tier::host, offset, bytes}; };
+  const Slice x = at(16384, 64), y = at(16448, 64), loss = at(16512, 64);
+  auto read = [&](uint32_t state, Slice target, std::vector<uint32_t> waits) {
+    program.step.push_back({ReadOperation{.state = state, .bytes = target.bytes, .target = target}, StreamKind::read, std::move(waits), "read"});
+  };
+  auto launch = [&](uint32_t kernel, std::vector<Slice> slices, uint32_t wait) {
+    LaunchOperation operation;
+    operation.kernel = kernel;
+    operation.end = 1;
+    for (const Slice &slice : slices)
+      operation.arguments.push_back({slice, 0});
+    program.step.push_back({operation, StreamKind::compute, {wait}, "launch"});
+  };
+  read(0, at(0, 8192), {});
+  launch(0, {at(0, 8192), x, y}, 0);
+  read(1, at(0, 4096), {1});
+  launch(1, {x, at(0, 4096)}, 2);
+  read(2, at(4096, 4096), {});
+  launch(0, {at(4096, 4096), y, loss}, 4);
+
+  std::vector<Command> kept = commandsFor(program, loss);
+  ASSERT_EQ(kept.size(), 4u);
+  EXPECT_EQ(std::get<ReadOperation>(kept[2].operation).state, 2u);
+  EXPECT_EQ(kept[2].waits, std::vector<uint32_t>{1});
 }
 
 TEST(Executor, aMissingKernelIsNamed) {

@@ -288,7 +288,7 @@ def ZeroSchedulePass : Pass<"zero-schedule", "::mlir::ModuleOp"> {
     Needs: homes of states, `zero.arenas`. Leaves: the scheduled form, verified.
   }];
   let options = [
-    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel">,
+    Option<"threads", "threads", "int64_t", "1", "Threads that run a kernel, as convert-zero-to-rt is told too">,
   ];
   let statistics = [
     Statistic<"numStreamed", "streamed", "Handles that pass through staging">,
