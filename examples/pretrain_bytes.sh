@@ -11,7 +11,7 @@ folder=${1:-pretrain-files} steps=${2:-100}
 mkdir -p "$folder"
 cd "$folder"
 
-python3 - <<'PYTHON'
+"${PYTHON:-python3}" - <<'PYTHON'
 import gzip, pathlib
 import numpy
 texts = [path.read_bytes() for path in sorted(pathlib.Path("/usr/share/common-licenses").iterdir())]
@@ -30,7 +30,7 @@ PYTHON
 "$bin/spillway" train bytes.spill --data input_ids=tokens.npy --data labels=labels.npy --steps "$steps" --lr 1e-3 --warmup 10 \
   --schedule cosine --log metrics.jsonl --stats stats.json
 "$bin/spillway" export bytes.spill -o trained.onnx
-python3 - <<'PYTHON'
+"${PYTHON:-python3}" - <<'PYTHON'
 import json
 losses = [json.loads(line)["loss"] for line in open("metrics.jsonl")]
 peak = json.load(open("stats.json"))["peak_rss_bytes"] / 2**20
