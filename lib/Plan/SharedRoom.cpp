@@ -1,21 +1,17 @@
 #include "spillway/Plan/SharedRoom.h"
 
 #include "runtime/base/Assert.h"
+#include "spillway/Plan/StagingRing.h"
 
 #include <algorithm>
 #include <bit>
 
 using namespace spillway::plan;
 
-static uint64_t wholeBlocks(uint64_t bytes) {
-  constexpr uint64_t block = 4096;
-  return (bytes + block - 1) / block * block;
-}
-
-SharedRoom::SharedRoom(uint64_t bytes, const std::vector<uint64_t> &taken) : bytes_(wholeBlocks(bytes)) {
+SharedRoom::SharedRoom(uint64_t bytes, const std::vector<uint64_t> &taken) : bytes_(StagingRing::slotBytes(bytes)) {
   std::vector<uint64_t> &single = mostTaken_.emplace_back();
   for (uint64_t at : taken)
-    single.push_back(wholeBlocks(at));
+    single.push_back(StagingRing::slotBytes(at));
   for (size_t length = 2; length <= taken.size(); length *= 2) {
     const std::vector<uint64_t> &halves = mostTaken_.back();
     std::vector<uint64_t> runs(taken.size() - length + 1);
