@@ -1,4 +1,5 @@
-// Attention. The probabilities are computed again: the forward half never holds them.
+// Attention. The probabilities are computed again: the forward half never holds them, and the backward half those of some
+// heads at a time.
 
 #include "lib/Differentiate/Rules/Rule.h"
 
@@ -10,37 +11,45 @@ using namespace spillway::derivatives;
 
 namespace {
 
-class AttentionRule {
+/// What the scores of one part may take. Three tensors like them are held at once.
+constexpr int64_t maxPartBytes = 16 << 20;
+
+/// The cotangents of the operands; null where they are not needed.
+struct OperandCotangents {
+  Value query, key, value, mask;
+};
+
+/// Of all heads and batches of its operands.
+class PartRule {
 public:
-  AttentionRule(nn::AttentionOp op, Cotangents &c)
-      : op(op), c(c), b(c, op), query(b.wide(op.getQuery())), key(b.wide(op.getKey())),
-        value(b.wide(op.getValue())) {
+  PartRule(nn::AttentionOp op, RuleBuilder &b, Value query, Value key, Value value, Value mask)
+      : op(op), b(b), query(query), key(key), value(value), mask(mask) {
     ArrayRef<int64_t> q = shapeOf(query), k = shapeOf(key);
     scoresShape = {q[0], q[1], q[2], k[2]};
     // Query heads that share a key are rows of one product.
     rows = k[1] == 0 ? 0 : q[1] / k[1] * q[2];
   }
 
-  void run() {
-    Value scores = maskedScores();
-    Value cotangent = b.wide(c.of(op)), share = probabilities(scores);
+  OperandCotangents run(Value cotangent, const Cotangents &c) {
+    OperandCotangents found;
+    Value share = probabilities(maskedScores());
     Value ofShare = ungroup(b.matmul(group(cotangent), value, false, true), scoresShape);
     Value ofScores = b.mul(share, b.sub(ofShare, b.sumExpanded(b.mul(share, ofShare), 3)));
 
     if (c.needs(op.getValue()))
-      c.add(op.getValue(), b.as(op.getValue(), b.matmul(group(share), group(cotangent), true, false)));
-    if (op.getMask() && c.needs(op.getMask()))
-      c.add(op.getMask(), b.as(op.getMask(), sumToMask(ofScores)));
+      found.value = b.matmul(group(share), group(cotangent), true, false);
+    if (mask && c.needs(op.getMask()))
+      found.mask = sumToMask(ofScores);
     if (capped) {
       Value ratio = b.mul(capped, 1 / op.getSoftcap().convertToFloat());
       ofScores = b.mul(ofScores, b.sub(b.like(ratio, 1), b.mul(ratio, ratio)));
     }
     ofScores = group(b.mul(ofScores, op.getScale().convertToFloat()));
     if (c.needs(op.getQuery()))
-      c.add(op.getQuery(), b.as(op.getQuery(), ungroup(b.matmul(ofScores, key, false, false),
-                                                       shapeOf(query))));
+      found.query = ungroup(b.matmul(ofScores, key, false, false), shapeOf(query));
     if (c.needs(op.getKey()))
-      c.add(op.getKey(), b.as(op.getKey(), b.matmul(ofScores, group(query), true, false)));
+      found.key = b.matmul(ofScores, group(query), true, false);
+    return found;
   }
 
 private:
@@ -56,7 +65,7 @@ private:
     if (float cap = op.getSoftcap().convertToFloat(); cap != 0)
       scores = capped = b.mul(b.create<math::TanhOp>(b.mul(scores, 1 / cap)), cap);
     Value never = b.like(scores, -std::numeric_limits<double>::infinity());
-    if (Value mask = op.getMask()) {
+    if (mask) {
       bool keeps = getElementTypeOrSelf(mask).isInteger(1);
       Value all = b.broadcast(keeps ? mask : b.wide(mask), dimensions(0, 4), scoresShape);
       scores = keeps ? b.select(all, scores, never) : b.add(scores, all);
@@ -84,17 +93,98 @@ private:
   Value sumToMask(Value a) {
     SmallVector<int64_t> repeated;
     for (int64_t dim = 0; dim < 4; ++dim)
-      if (shapeOf(op.getMask())[dim] != scoresShape[dim])
+      if (shapeOf(mask)[dim] != scoresShape[dim])
         repeated.push_back(dim);
-    return b.reshape(b.sum(a, repeated), shapeOf(op.getMask()));
+    return b.reshape(b.sum(a, repeated), shapeOf(mask));
+  }
+
+  nn::AttentionOp op;
+  RuleBuilder &b;
+  Value query, key, value, mask, capped;
+  SmallVector<int64_t> scoresShape;
+  int64_t rows;
+};
+
+/// Cuts an attention into parts of some batches, or of some heads of one.
+class AttentionRule {
+public:
+  AttentionRule(nn::AttentionOp op, Cotangents &c)
+      : op(op), c(c), b(c, op), query(b.wide(op.getQuery())), key(b.wide(op.getKey())),
+        value(b.wide(op.getValue())), cotangent(b.wide(c.of(op))) {}
+
+  void run() {
+    ArrayRef<int64_t> q = shapeOf(query), k = shapeOf(key);
+    int64_t batches = q[0], keyHeads = k[1];
+    // What is added to the scores collects those of all parts.
+    if (!op.getMask() || !c.needs(op.getMask())) {
+      auto fitting = [](int64_t count, int64_t bytes) {
+        return std::clamp<int64_t>(maxPartBytes / std::max<int64_t>(1, bytes), 1, std::max<int64_t>(1, count));
+      };
+      int64_t headBytes = keyHeads == 0 ? 0 : q[1] / keyHeads * q[2] * k[2] * nn::elementBytes(getElementTypeOrSelf(query));
+      batches = fitting(batches, keyHeads * headBytes);
+      keyHeads = fitting(keyHeads, headBytes);
+    }
+
+    Parts parts;
+    for (int64_t batch = 0; batch == 0 || batch < q[0]; batch += batches) {
+      Parts ofBatch;
+      for (int64_t head = 0; head == 0 || head < k[1]; head += keyHeads)
+        ofBatch.add(part({batch, head}, {std::min(batches, q[0] - batch), std::min(keyHeads, k[1] - head)}));
+      parts.add(ofBatch.join(b, 1));
+    }
+    OperandCotangents all = parts.join(b, 0);
+    auto add = [&](Value operand, Value found) {
+      if (found)
+        c.add(operand, b.as(operand, found));
+    };
+    add(op.getValue(), all.value);
+    add(op.getMask(), all.mask);
+    add(op.getQuery(), all.query);
+    add(op.getKey(), all.key);
+  }
+
+private:
+  struct Parts {
+    SmallVector<Value> query, key, value;
+    /// Of the only one.
+    Value mask;
+
+    void add(const OperandCotangents &part) {
+      for (auto [list, found] : {std::pair(&query, part.query), {&key, part.key}, {&value, part.value}})
+        if (found)
+          list->push_back(found);
+      mask = part.mask;
+    }
+    OperandCotangents join(RuleBuilder &b, int64_t dim) const {
+      auto one = [&](ArrayRef<Value> list) { return list.empty() ? Value() : b.concat(list, dim); };
+      return {one(query), one(key), one(value), mask};
+    }
+  };
+
+  /// Of `counts` batches and key heads from `first` on.
+  OperandCotangents part(std::array<int64_t, 2> first, std::array<int64_t, 2> counts) {
+    int64_t keyHeads = shapeOf(key)[1];
+    auto cut = [&](Value a) {
+      if (!a)
+        return a;
+      SmallVector<int64_t> offsets(4, 0), sizes(shapeOf(a));
+      // Of a mask dimensions may be one; heads of the query share those of the key.
+      int64_t shared = keyHeads == 0 ? 1 : std::max<int64_t>(1, shapeOf(query)[1] / keyHeads);
+      std::array<int64_t, 2> scale = {1, a == key || a == value ? 1 : shared};
+      for (auto [dim, size] : llvm::enumerate(MutableArrayRef(sizes).take_front(2)))
+        if (a != op.getMask() || size != 1) {
+          offsets[dim] = first[dim] * scale[dim];
+          size = counts[dim] * scale[dim];
+        }
+      return sizes == shapeOf(a) ? a : b.slice(a, offsets, sizes, {1, 1, 1, 1});
+    };
+    return PartRule(op, b, cut(query), cut(key), cut(value), cut(op.getMask())).run(cut(cotangent), c);
   }
 
   nn::AttentionOp op;
   Cotangents &c;
   RuleBuilder b;
-  Value query, key, value, capped;
-  SmallVector<int64_t> scoresShape;
-  int64_t rows;
+  Value query, key, value, cotangent;
 };
 
 } // namespace

@@ -37,12 +37,7 @@ static Value tuples(RuleBuilder &b, ArrayRef<int64_t> shape, int64_t leading, Ar
   for (int64_t dim = 0; dim < leading; ++dim)
     components.push_back(b.create<nn::IotaOp>(type, dim));
   llvm::append_range(components, rest);
-  int64_t count = 0;
-  for (Value component : components)
-    count += shapeOf(component).back();
-  column.back() = count;
-  return b.create<nn::ConcatOp>(RankedTensorType::get(column, b.integer(64)), components,
-                                static_cast<int64_t>(shape.size()));
+  return b.concat(components, static_cast<int64_t>(shape.size()));
 }
 
 /// As i64.

@@ -58,6 +58,15 @@ Value RuleBuilder::slice(Value a, ArrayRef<int64_t> offsets, ArrayRef<int64_t> s
   return create<nn::SliceOp>(withShape(a, sizes), a, offsets, strides);
 }
 
+Value RuleBuilder::concat(ValueRange parts, int64_t dim) {
+  if (llvm::hasSingleElement(parts))
+    return parts.front();
+  SmallVector<int64_t> shape(shapeOf(parts.front()));
+  for (Value part : parts.drop_front())
+    shape[dim] += shapeOf(part)[dim];
+  return create<nn::ConcatOp>(withShape(parts.front(), shape), parts, dim);
+}
+
 Value RuleBuilder::pad(Value a, ArrayRef<int64_t> low, ArrayRef<int64_t> shape) {
   if (shapeOf(a) == shape && llvm::all_of(low, [](int64_t count) { return count == 0; }))
     return a;

@@ -61,6 +61,8 @@ public:
   mlir::Value transpose(mlir::Value a, llvm::ArrayRef<int64_t> perm);
   mlir::Value slice(mlir::Value a, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> sizes,
                     llvm::ArrayRef<int64_t> strides);
+  /// One after another along `dim`; not empty.
+  mlir::Value concat(mlir::ValueRange parts, int64_t dim);
   /// Zeros around `a`: low[d] before it, and after it up to `shape`; a negative count cuts.
   mlir::Value pad(mlir::Value a, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> shape);
   /// The elements of `a` at every stride-th place from `offset` on of dimension `dim`, which becomes `size`
