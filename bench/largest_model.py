@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The largest GPT-2 that trains in a budget: by layers at each hidden size, two real steps of each.
 
-    bench/largest_model.py BUILD [--memory 256MiB] [--hidden 512,768,1024] [--most 400e6] [--folder DIR]
+    bench/largest_model.py BUILD [--memory 256MiB] [--hidden 512,768,1024] [--most 400e6] [--smaller 60e6] [--folder DIR]
 
 For each hidden size the number of layers doubles, then is bisected, until the budget is refused, or the model has --most
 parameters, which the drive must hold (24 bytes each). Prints parameters, what they are over those that 16 bytes a parameter
 would leave in the budget, the peak of the process, and the second step over the printed bound (AdamW, f32, one
-sequence of 128 tokens, vocabulary 50257). A refused shape costs its compilation alone.
+sequence of 128 tokens, vocabulary 50257). A refused shape costs its compilation alone. Models of 1, 2, 4, ... layers with at most
+--smaller parameters are trained too, here and in PyTorch, whose peak is given without what its process had before the model
+(needs `pip install onnx numpy torch`; 0: none).
 """
 
 import argparse
@@ -66,6 +68,14 @@ class Machine:
         return stats["step_ms"][-1] / 1e3, plan["step"]["bound_seconds"], stats["peak_rss_bytes"]
 
 
+def pytorch_peak(layers, hidden):
+    """Bytes that the same two steps take in PyTorch, beside those of the process before."""
+    script = pathlib.Path(__file__).with_name("gpt2_torch.py")
+    done = subprocess.run([sys.executable, str(script), str(layers), str(hidden)], check=True, capture_output=True, text=True)
+    before, peak = map(int, done.stdout.split())
+    return peak - before
+
+
 def largest(works, most):
     """The largest number of layers that works, up to `most`; 0 where none does."""
     low, high = 0, 1
@@ -84,23 +94,33 @@ def main():
     parser.add_argument("--memory", default="256MiB")
     parser.add_argument("--hidden", default="512,768,1024", type=lambda text: [int(part) for part in text.split(",")])
     parser.add_argument("--most", default=400e6, type=float, help="parameters of the largest model that is tried")
+    parser.add_argument("--smaller", default=60e6, type=float, help="parameters of those that PyTorch trains too")
     parser.add_argument("--folder", default=".")
     arguments = parser.parse_args()
-    print("hidden layers  parameters  over 16 B each | peak MiB | step s  bound s  ratio")
+    budget = int(arguments.memory.removesuffix("MiB")) * MIB
+    print("hidden layers  parameters  over 16 B each | peak MiB  PyTorch's | step s  bound s  ratio")
+
+    def row(machine, layers, hidden, theirs=""):
+        seconds, bound, peak = machine.train()
+        count = parameters(layers, hidden)
+        print(f"{hidden:6} {layers:6} {count:11} {count / (budget / 16):14.1f} | {peak / MIB:8.1f} {theirs:>10} | "
+              f"{seconds:6.1f} {bound:8.1f} {seconds / bound:6.2f}", flush=True)
+
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         machine = Machine(arguments, pathlib.Path(folder))
         for hidden in arguments.hidden:
             most = int((arguments.most - parameters(0, hidden)) // (parameters(1, hidden) - parameters(0, hidden)))
             layers = most if machine.bundle(most, hidden) else largest(lambda n: machine.bundle(n, hidden), most)
+            smaller = 1
+            while smaller < layers and parameters(smaller, hidden) <= arguments.smaller:
+                machine.bundle(smaller, hidden)
+                row(machine, smaller, hidden, f"{pytorch_peak(smaller, hidden) / MIB:.0f}")
+                smaller *= 2
             if not layers:
                 print(f"{hidden:6} none")
                 continue
             machine.bundle(layers, hidden)
-            seconds, bound, peak = machine.train()
-            count = parameters(layers, hidden)
-            budget = int(arguments.memory.removesuffix("MiB")) * MIB
-            print(f"{hidden:6} {layers:6} {count:11} {count / (budget / 16):14.1f} | {peak / MIB:8.1f} | "
-                  f"{seconds:6.1f} {bound:8.1f} {seconds / bound:6.2f}", flush=True)
+            row(machine, layers, hidden)
 
 
 main()
