@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A training step of a GPT-2 of 124 M parameters (4 x 256, AdamW) whose states stream from and to the drive: its time
-# over the longer of the step with all in memory and its transfers alone, under a throttle at which these
-# take as long, and on the bare disk. Activations are kept, so that both steps compute the same.
+# over the longer of the step with all in memory and its transfers alone, on the bare disk, and under throttles at
+# which these take as long: the drive's own rates made lower by one factor; and one rate for each direction, so that
+# reads and writes both take that long. Activations are kept, so that both steps compute the same.
 # With `offload` for MEMORY: all states stay, and what waits for the backward half goes to the drive, which takes it
 # at rates at which its bytes need half of the time that the step computes, each way.
 #   bench/train_overlap.sh BUILD [FOLDER] [MEMORY|offload] [ROUNDS]
@@ -44,18 +45,44 @@ measure() {
 }
 echo "the bare disk"
 measure | tee bare.txt
-if [ "$memory" = offload ]; then share=2 most=1.05; else share=1 most=1.10; fi
-read -r readRate writeRate < <(awk -v share=$share 'END { printf "%d %d\n", $1 * share * 1e12 / $5, $3 * share * 1e12 / $5 }' bare.txt)
-# Planned anew for such a drive.
-python3 - "$readRate" "$writeRate" <<'PYTHON'
+cp machine.json calibrated.json
+
+# Plans anew for a drive of these rates, and runs on it.
+throttled() {
+  python3 - "$1" "$2" <<'PYTHON'
 import json
 import sys
 
-machine = json.load(open("machine.json"))
+machine = json.load(open("calibrated.json"))
 for channel, rate in zip(("read", "write"), sys.argv[1:]):
     machine["channels"][channel]["bytes_per_second"] = float(rate)
 json.dump(machine, open("machine.json", "w"))
 PYTHON
-plan_streamed
-echo "throttled (ratio at most $most)"
-measure --throttle-read "$readRate" --throttle-write "$writeRate" | tail -n 1
+  plan_streamed
+  measure --throttle-read "$1" --throttle-write "$2" | tail -n 1
+}
+# Rates at which the bytes of each direction, those of `bare.txt`, take $1 of the step that computes alone.
+each_at() {
+  awk -v share="$1" 'END { printf "%d %d\n", $1 * 1e12 / $5 / share, $3 * 1e12 / $5 / share }' bare.txt
+}
+if [ "$memory" = offload ]; then
+  echo "throttled: each direction takes half of the step (ratio at most 1.05)"
+  throttled $(each_at 0.5)
+  exit
+fi
+# The drive's own rates by one factor, at which the slower direction takes as long as the step.
+slower_drive() {
+  python3 - $(each_at 1) <<'PYTHON'
+import json
+import sys
+
+channels = json.load(open("calibrated.json"))["channels"]
+rates = [channels[channel]["bytes_per_second"] for channel in ("read", "write")]
+factor = max(float(asked) / rate for asked, rate in zip(sys.argv[1:], rates))
+print(*(int(factor * rate) for rate in rates))
+PYTHON
+}
+echo "throttled: such a drive, slower; its transfers take as long as the step (ratio at most 1.10)"
+throttled $(slower_drive)
+echo "throttled: reads and writes each take as long as the step"
+throttled $(each_at 1)
