@@ -1,6 +1,7 @@
 #include "dialects/Rt/Hazards.h"
 #include "dialects/Rt/Rt.h"
 #include "runtime/base/DataType.h"
+#include "runtime/state/State.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -12,9 +13,6 @@ namespace nn = spillway::nn;
 namespace zero = spillway::zero;
 
 namespace {
-
-/// Of files, past the page cache.
-constexpr uint64_t blockBytes = 4096;
 
 ParseResult parseTierName(OpAsmParser &parser, zero::TierAttr &tier) {
   StringRef name;
@@ -267,8 +265,8 @@ LogicalResult CopyOp::verify() {
   if ((isToDrive && isFromDrive) || isToDrive != (getStream() == Stream::write) ||
       isFromDrive != (getStream() == Stream::read) || getStream() == Stream::communicate)
     return emitOpError("C2: no such copies on the stream ") << stringifyStream(getStream());
-  if (isOnFileStream && (source.getOffset() % blockBytes != 0 || target.getOffset() % blockBytes != 0))
-    return emitOpError("C3: the buffers must start at multiples of ") << blockBytes;
+  if (isOnFileStream && (source.getOffset() % spillway::blockBytes != 0 || target.getOffset() % spillway::blockBytes != 0))
+    return emitOpError("C3: the buffers must start at multiples of ") << spillway::blockBytes;
   return success();
 }
 

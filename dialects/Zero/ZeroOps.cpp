@@ -1,6 +1,7 @@
 #include "dialects/Zero/Linked.h"
 #include "dialects/Zero/Zero.h"
 #include "runtime/device/KernelAbi.h"
+#include "runtime/state/State.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -33,12 +34,12 @@ int64_t StateOp::getStoredBytes() {
 }
 
 int64_t StateOp::getChunkUnits() {
-  constexpr int64_t blockBytes = 4096;
+  constexpr auto block = static_cast<int64_t>(blockBytes);
   int64_t unitBytes = getUnitBytes();
   // Panels of columns are made from a piece of each row of a linked file: a block at least.
   if (isLinked(*this) && getLayout() && getLayoutAttr().getDim() == 1)
-    return blockBytes / std::gcd(blockBytes, getUnitWidth() * nn::elementBytes(getTensorType().getElementType()));
-  return unitBytes ? blockBytes / std::gcd(blockBytes, unitBytes) : 1;
+    return block / std::gcd(block, getUnitWidth() * nn::elementBytes(getTensorType().getElementType()));
+  return unitBytes ? block / std::gcd(block, unitBytes) : 1;
 }
 
 int64_t StateOp::getPartUnits(int64_t tile) {

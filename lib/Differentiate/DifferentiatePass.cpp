@@ -198,17 +198,22 @@ private:
 
   /// The padding rows by the names of parameters, each of which rows are looked up in.
   LogicalResult readPadding(func::FuncOp function, llvm::StringMap<int64_t> &rows) {
-    llvm::StringSet<> lookedUp;
+    llvm::StringMap<int64_t> lookedUp;
     SymbolTable symbols(getOperation());
-    for (auto lookup : function.getOps<zero::LookupOp>())
-      lookedUp.insert(symbols.lookup<zero::StateOp>(lookup.getState()).getName());
+    for (auto lookup : function.getOps<zero::LookupOp>()) {
+      auto state = symbols.lookup<zero::StateOp>(lookup.getState());
+      lookedUp[state.getName()] = state.getTensorType().getDimSize(0);
+    }
     for (StringRef given : padding) {
       auto [name, number] = given.rsplit('=');
       int64_t row = 0;
       if (number.getAsInteger(10, row) || row < 0)
         return function.emitError("padding '") << given << "': expected NAME=ROW";
-      if (!lookedUp.contains(name))
+      auto parameter = lookedUp.find(name);
+      if (parameter == lookedUp.end())
         return function.emitError("padding '") << given << "': of no parameter of that name rows are looked up";
+      if (row >= parameter->second)
+        return function.emitError("padding '") << given << "': '" << name << "' has rows 0 to " << parameter->second - 1;
       rows[name] = row;
     }
     return success();
@@ -224,9 +229,14 @@ private:
     Value indices = lookup.getIndices();
     if (auto padding = paddingRows.find(state.getName()); padding != paddingRows.end()) {
       auto type = cast<RankedTensorType>(indices.getType());
-      Value row = b.create<arith::ConstantOp>(
-          DenseElementsAttr::get(type, builder.getIntegerAttr(type.getElementType(), padding->second)));
-      Value isPadding = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, indices, row);
+      auto isRow = [&](int64_t row) -> Value {
+        auto constant = b.create<arith::ConstantOp>(
+            DenseElementsAttr::get(type, builder.getIntegerAttr(type.getElementType(), row)));
+        return b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, indices, constant);
+      };
+      // Negative indices count from the end.
+      Value isPadding = b.create<arith::OrIOp>(isRow(padding->second),
+                                               isRow(padding->second - state.getTensorType().getDimSize(0)));
       auto shape = cast<RankedTensorType>(cotangent.getType()).getShape();
       isPadding = b.broadcast(isPadding, derivatives::dimensions(0, type.getRank()), shape);
       cotangent = b.select(isPadding, b.like(cotangent, 0), cotangent);

@@ -1,6 +1,7 @@
 #include "spillway/Plan/Activations.h"
 
 #include "dialects/Zero/Linked.h"
+#include "runtime/state/State.h"
 #include "spillway/Plan/Residents.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -51,8 +52,7 @@ uint64_t spillway::plan::lookupPieceBytes(zero::StateOp state) {
   if (zero::isLinked(state)) {
     RankedTensorType type = state.getTensorType();
     int64_t rows = type.getRank() ? std::max<int64_t>(1, type.getDimSize(0)) : 1;
-    constexpr uint64_t block = 4096;
-    return llvm::alignTo(static_cast<uint64_t>(nn::tensorBytes(type) / rows), block) + block;
+    return roundUpToBlock(static_cast<uint64_t>(nn::tensorBytes(type) / rows)) + blockBytes;
   }
   auto chunkBytes = static_cast<uint64_t>(state.getChunkUnits() * state.getUnitBytes());
   return std::min(chunkBytes, stateExtent(state));
@@ -246,7 +246,7 @@ private:
     uint64_t piece = lookupPieceBytes(state);
     auto count = static_cast<uint64_t>(
         cast<RankedTensorType>(lookup.getIndices().getType()).getNumElements());
-    uint32_t staging = add({piece, 4096, moment_, moment_});
+    uint32_t staging = add({piece, blockBytes, moment_, moment_});
     result_.staging_[lookup] = staging;
     lookups_.push_back({staging, piece, count});
     noteMoment(lookup);
@@ -257,14 +257,13 @@ private:
   /// A value's bytes on the drive are its own from the call that gives it on until what was restored of it has been
   /// taken. Past the page cache it goes in whole blocks.
   void layDrive() {
-    constexpr uint64_t block = 4096;
     for (auto [op, moment] : offloads_) {
-      uint64_t bytes = llvm::alignTo(nn::tensorBytes(op.getHandle().getType().getTensor()), block);
-      Interval onDrive{bytes, block, moment, moment_};
-      result_.intervals_[result_.indexOf(op.getValue())].alignment = block;
+      uint64_t bytes = roundUpToBlock(nn::tensorBytes(op.getHandle().getType().getTensor()));
+      Interval onDrive{bytes, blockBytes, moment, moment_};
+      result_.intervals_[result_.indexOf(op.getValue())].alignment = blockBytes;
       if (Value restored = restored_.lookup(op)) {
         Interval &target = result_.intervals_[result_.indexOf(restored)];
-        target.alignment = block;
+        target.alignment = blockBytes;
         onDrive.last = target.last;
       }
       result_.onDrive_[op] = static_cast<uint32_t>(result_.driveIntervals_.size());

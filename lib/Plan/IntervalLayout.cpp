@@ -1,5 +1,7 @@
 #include "spillway/Plan/IntervalLayout.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -8,10 +10,6 @@
 using namespace spillway::plan;
 
 namespace {
-
-uint64_t alignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 /// Intervals by the moments at which they live, in windows of fixed length, so
 /// that only neighbours in time are looked at.
@@ -81,7 +79,7 @@ IntervalLayout layoutInOrder(const std::vector<Interval> &intervals,
     placed.collectConflicts(interval, ranges);
     uint64_t best = 0, bestGap = std::numeric_limits<uint64_t>::max(), free = 0;
     for (auto [begin, end] : ranges) {
-      uint64_t start = alignUp(free, interval.alignment);
+      uint64_t start = llvm::alignTo(free, interval.alignment);
       if (begin >= start + interval.bytes && begin - start < bestGap) {
         best = start;
         bestGap = begin - start;
@@ -89,7 +87,7 @@ IntervalLayout layoutInOrder(const std::vector<Interval> &intervals,
       free = std::max(free, end);
     }
     if (bestGap == std::numeric_limits<uint64_t>::max())
-      best = alignUp(free, interval.alignment);
+      best = llvm::alignTo(free, interval.alignment);
     layout.offsets[index] = best;
     layout.bytes = std::max(layout.bytes, best + interval.bytes);
     placed.add(index, best);

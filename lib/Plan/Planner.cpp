@@ -2,6 +2,9 @@
 
 #include "Timeline.h"
 #include "runtime/base/Size.h"
+#include "runtime/state/State.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +16,6 @@ using namespace spillway::plan;
 
 namespace {
 
-constexpr uint64_t blockBytes = 4096;
 /// States up to this size are kept before any other: they save a transfer each.
 constexpr uint64_t smallStateBytes = 64 << 10;
 /// The largest tiles that are tried; 0: the smallest possible. Besides, tiles of which one, two
@@ -26,10 +28,6 @@ constexpr uint64_t stagingQuarters[] = {4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 25
 /// has many parts.
 constexpr uint64_t mostShares = 128, leastShares = 8;
 constexpr uint64_t partsPerSearch = 1 << 18;
-
-uint64_t alignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 /// The most bytes of a tile, by group of states.
 using TileLimit = std::function<uint64_t(uint32_t)>;
@@ -56,7 +54,7 @@ std::vector<uint64_t> cutStates(const Step &step, const TileLimit &limit) {
     uint64_t chunkBytes = std::max<uint64_t>(1, chunk * unitBytes);
     uint64_t most = std::max<uint64_t>(1, limit(state.group) / chunkBytes) * chunk;
     uint64_t tiles = (state.units + most - 1) / most;
-    uint64_t units = alignUp((state.units + tiles - 1) / tiles, chunk);
+    uint64_t units = llvm::alignTo((state.units + tiles - 1) / tiles, chunk);
     result[i] = units < state.units ? units : 0;
   }
   return result;
@@ -156,7 +154,7 @@ class Search {
 public:
   Search(const Step &step, const Machine &machine, const Budget &budget, double secondsBelow)
       : step_(step), machine_(machine), budget_(budget), secondsBelow_(secondsBelow),
-        activations_(alignUp(step.activationBytes, blockBytes)), uses_(step.states.size()) {
+        activations_(llvm::alignTo(step.activationBytes, blockBytes)), uses_(step.states.size()) {
     for (const StepState &state : step.states) {
       allBytes_ += state.extent();
       if (state.extent() <= smallStateBytes)
@@ -202,7 +200,7 @@ private:
       tryResident(tileUnits, {}, allBytes_);
     uint64_t piece = largestPieceBytes(step_, tileUnits);
     for (uint64_t quarters : stagingQuarters) {
-      uint64_t staging = alignUp(piece * quarters / 4, blockBytes);
+      uint64_t staging = llvm::alignTo(piece * quarters / 4, blockBytes);
       if (staging > room || (quarters > 4 && staging > allBytes_ + piece))
         break;
       if (budget_.host)
@@ -216,7 +214,7 @@ private:
                        uint64_t room) {
     uint64_t least = leastHostStaging(step_, piece), rewrite = largestRewrite(step_, tileUnits);
     for (uint64_t quarters : stagingQuarters) {
-      uint64_t hostStaging = alignUp(least * quarters / 4, blockBytes);
+      uint64_t hostStaging = llvm::alignTo(least * quarters / 4, blockBytes);
       if (hostStaging > *budget_.host || (quarters > 4 && hostStaging > allBytes_ + least))
         break;
       for (uint64_t outgoing : rewrite ? std::vector{rewrite, 2 * rewrite, 4 * rewrite} : std::vector<uint64_t>{0})
@@ -410,7 +408,7 @@ std::string describeWorking(const StepMoment &moment, uint64_t tileBytes) {
 
 /// What the smallest memory is made of.
 std::string describeMinimum(const Step &step, const Minimum &minimum) {
-  uint64_t activations = alignUp(step.activationBytes, blockBytes);
+  uint64_t activations = llvm::alignTo(step.activationBytes, blockBytes);
   std::string text = fmt::format(": {} for what the step computes, all that is needed later too, and {} through "
                                  "which weights stream",
                                  formatSize(activations), formatSize(minimum.bytes - activations));
@@ -428,7 +426,7 @@ Minimum spillway::plan::minimumOf(const Step &step) {
   Minimum minimum;
   std::vector<uint64_t> tileUnits = cutStates(step, 0);
   uint64_t piece = largestPieceBytes(step, tileUnits);
-  minimum.bytes = alignUp(step.activationBytes, blockBytes) + piece;
+  minimum.bytes = llvm::alignTo(step.activationBytes, blockBytes) + piece;
   minimum.hostBytes = leastHostStaging(step, piece) + largestRewrite(step, tileUnits);
   for (size_t i = 0; i < step.moments.size(); ++i) {
     uint64_t tiles = pieceBytes(step, step.moments[i], tileUnits);

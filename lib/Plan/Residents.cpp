@@ -1,15 +1,13 @@
 #include "spillway/Plan/Residents.h"
 
+#include "runtime/state/State.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace spillway;
 using namespace spillway::plan;
 using zero::StateOp;
-
-namespace {
-constexpr uint64_t blockBytes = 4096;
-}
 
 std::pair<uint64_t, uint64_t> spillway::plan::tileExtent(StateOp state,
                                                       std::optional<int64_t> tile) {

@@ -1,12 +1,14 @@
 #include "spillway/Plan/StagingRing.h"
 
+#include "runtime/state/State.h"
+
 #include <algorithm>
 
+using namespace spillway;
 using namespace spillway::plan;
 
 uint64_t StagingRing::slotBytes(uint64_t bytes) {
-  constexpr uint64_t block = 4096;
-  return (bytes + block - 1) / block * block;
+  return roundUpToBlock(bytes);
 }
 
 std::pair<std::optional<StagingRing::Slot>, size_t> StagingRing::find(uint64_t bytes, User user) const {

@@ -1,6 +1,7 @@
 #include "spillway/Training/Loss.h"
 
 #include "runtime/train/StepNames.h"
+#include "spillway/Conversion/OnnxToNN/Activations.h"
 #include "spillway/Conversion/OnnxToNN/Bindings.h"
 #include "spillway/Conversion/OnnxToNN/ClassLabels.h"
 #include "spillway/Conversion/OnnxToNN/Emitter.h"
@@ -95,17 +96,16 @@ public:
     return ofDifference([&](Tensor difference) { return quadraticNearZero(difference, call[beta], 1 / call[beta]); });
   }
 
-  /// (1 - y) x + (1 + (w - 1) y) (log(1 + exp(-|x|)) + max(-x, 0)).
+  /// (1 - y) x + (1 + (w - 1) y) softplus(-x).
   FailureOr<Tensor> binaryCrossEntropy() {
     FailureOr<Tensor> labels = targets();
     if (failed(labels))
       return failure();
     Tensor x = predicted, y = *labels, one = emit.like(x, 1);
-    Tensor softplus = emit.add(emit.unary<math::Log1pOp>(emit.unary<math::ExpOp>(emit.neg(emit.abs(x)))),
-                               emit.max(emit.neg(x), emit.like(x, 0)));
+    Tensor ofPositive = softplus(emit, emit.neg(x));
     if (double more = call[positiveWeight] - 1; more != 0)
-      softplus = emit.mul(softplus, emit.add(one, emit.mul(y, emit.like(y, more))));
-    return mean(emit.add(emit.mul(emit.sub(one, y), x), softplus));
+      ofPositive = emit.mul(ofPositive, emit.add(one, emit.mul(y, emit.like(y, more))));
+    return mean(emit.add(emit.mul(emit.sub(one, y), x), ofPositive));
   }
 
 private:

@@ -105,9 +105,9 @@ private:
       if (hasTwin(one.state))
         added.push_back(precision.getValue());
       for (StringRef kept : added)
-        if (std::string name = (one.state.getName() + "." + kept).str(); names.contains(name))
+        if (std::string name = (one.state.getName() + "." + kept).str(); !names.insert(name).second)
           return one.state.emitError("what training keeps for '")
-                 << one.state.getName() << "' would be called '" << name << "', as a tensor of the model is";
+                 << one.state.getName() << "' would be called '" << name << "', as something else is already";
     }
     return success();
   }

@@ -41,9 +41,8 @@ func.func @main(%i: tensor<2xi64>) -> (tensor<f32> {spillway.name = "loss"}) {
 // CHECK-NEXT: %[[V2:.*]] = arith.constant dense<1.000000e+00> : tensor<f32>
 // CHECK-NEXT: %[[V3:.*]] = nn.broadcast %[[V2]] dims [] : tensor<f32> -> tensor<2xf32>
 // CHECK-NEXT: %[[V4:.*]] = nn.reshape %{{.*}} : tensor<2xi64> -> tensor<2x1xi64>
-// CHECK-NEXT: %[[V5:.*]] = nn.concat %[[V4]] dim 1 : (tensor<2x1xi64>) -> tensor<2x1xi64>
 // CHECK-NEXT: %[[V6:.*]] = arith.constant dense<0.000000e+00> : tensor<4xf32>
-// CHECK-NEXT: %[[V7:.*]] = nn.scatter <add> %[[V6]][%[[V5]]] %[[V3]] : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
+// CHECK-NEXT: %[[V7:.*]] = nn.scatter <add> %[[V6]][%[[V4]]] %[[V3]] : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
 // CHECK-NEXT: return %[[V1]], %[[V7]] : tensor<f32>, tensor<4xf32>
 
 // -----

@@ -12,6 +12,7 @@ torch.manual_seed(0)
 BATCH, LENGTH, HIDDEN, CLASSES = 3, 4, 5, 7
 x = torch.randn(BATCH, LENGTH, HIDDEN)
 w = torch.randn(HIDDEN, CLASSES)
+w[:, 0] = 0  # logits where pieces of functions meet
 labels = torch.randint(CLASSES, (BATCH, LENGTH))
 some = labels.clone()
 some[0, 1], some[2, 3] = -100, 2

@@ -34,7 +34,7 @@ func.func @main(%x: tensor<2xf32>, %l: tensor<f32>) -> (tensor<f32> {spillway.na
 
 // -----
 
-// expected-error@+1 {{what training keeps for 'w' would be called 'w.exp_avg', as a tensor of the model is}}
+// expected-error@+1 {{what training keeps for 'w' would be called 'w.exp_avg', as something else is already}}
 zero.state @w "w" : tensor<2xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
 zero.state @other "w.exp_avg" : tensor<2xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
 func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32> {spillway.name = "grad.w"}) {

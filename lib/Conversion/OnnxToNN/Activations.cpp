@@ -1,6 +1,6 @@
 // Activation functions. f16 and bf16 are computed in f32 and rounded once.
 
-#include "lib/Conversion/OnnxToNN/Activations.h"
+#include "spillway/Conversion/OnnxToNN/Activations.h"
 #include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -218,8 +218,9 @@ LogicalResult convertClip(Node &node) {
 } // namespace
 
 Tensor spillway::softplus(Emitter &emit, Tensor x) {
-  Tensor tail = emit.unary<math::Log1pOp>(emit.unary<math::ExpOp>(emit.neg(emit.abs(x))));
-  return emit.add(emit.max(x, emit.like(x, 0)), tail);
+  // max(x, 0) + log(1 + exp(-|x|)), where the slope at 0 is 1/2 whatever that of max is there.
+  Tensor above = emit.max(x, emit.like(x, 0)), minusSize = emit.sub(x, emit.add(above, above));
+  return emit.add(above, emit.unary<math::Log1pOp>(emit.unary<math::ExpOp>(minusSize)));
 }
 
 Tensor spillway::softsign(Emitter &emit, Tensor x) {

@@ -1,7 +1,7 @@
 // Recurrent layers, step by step. The part of a step that does not depend on the steps before it is
 // one product over the whole sequence; what remains is the same kernels for each step.
 
-#include "lib/Conversion/OnnxToNN/Activations.h"
+#include "spillway/Conversion/OnnxToNN/Activations.h"
 #include "spillway/Conversion/OnnxToNN/Node.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

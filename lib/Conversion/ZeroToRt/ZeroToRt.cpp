@@ -1,6 +1,7 @@
 #include "spillway/Conversion/ZeroToRt/ZeroToRt.h"
 
 #include "dialects/Rt/Rt.h"
+#include "runtime/state/State.h"
 #include "spillway/Plan/Activations.h"
 #include "spillway/Plan/Residents.h"
 #include "spillway/Plan/StagingRing.h"
@@ -176,12 +177,11 @@ private:
   }
 
   LogicalResult layArenas() {
-    constexpr uint64_t block = 4096;
     for (auto &t : tiers_) {
       bool computes = t == tiers_.front();
       t->activationBase = t->residents.bytes();
       t->stagingBase = llvm::alignTo(
-          t->activationBase + (computes ? activations_.layout().bytes : 0), block);
+          t->activationBase + (computes ? activations_.layout().bytes : 0), blockBytes);
       auto stagingBytes = static_cast<uint64_t>(t->arena.getStaging());
       auto outgoingBytes = static_cast<uint64_t>(t->arena.getOutgoing());
       if (computes)
@@ -335,12 +335,14 @@ private:
     zero::StateOp state = run.state;
     uint64_t chunk = std::min(plan::stateExtent(state), static_cast<uint64_t>(state.getChunkUnits() *
                                                                               state.getUnitBytes()));
-    uint64_t half = static_cast<uint64_t>(host.arena.getStaging()) / 2 / chunk * chunk;
-    if (half == 0)
+    // The halves lie at the same places for all states.
+    uint64_t half = llvm::alignDown(static_cast<uint64_t>(host.arena.getStaging()) / 2, blockBytes);
+    uint64_t most = half / chunk * chunk;
+    if (most == 0)
       return state.emitError("a piece of ")
              << chunk << " bytes does not fit half of the host's staging, which it passes through";
-    for (uint64_t done = 0; done < run.bytes; done += half) {
-      uint64_t bytes = std::min(half, run.bytes - done);
+    for (uint64_t done = 0; done < run.bytes; done += most) {
+      uint64_t bytes = std::min(most, run.bytes - done);
       transfer({run.stateOffset + done,
                 buffer(state.getName(), zero::Tier::host, host.stagingBase + passed_ * half, bytes),
                 buffer(state.getName(), zero::Tier::device, run.offset + done, bytes), halfEmptied_[passed_]});

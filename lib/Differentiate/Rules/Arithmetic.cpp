@@ -51,12 +51,6 @@ static void negative(arith::NegFOp op, Cotangents &c) {
   c.add(op.getOperand(), RuleBuilder(c, op).neg(c.of(op)));
 }
 
-static bool isZero(Value value) {
-  DenseElementsAttr elements;
-  return matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
-         elements.getSplatValue<APFloat>().isZero();
-}
-
 /// The larger operand (the smaller one) takes the cotangent. Equal ones share it; but against a
 /// constant the other takes all (clamp), and nothing against zero (relu).
 template <typename Op, P chosen> void extremum(Op op, Cotangents &c) {
@@ -65,10 +59,9 @@ template <typename Op, P chosen> void extremum(Op op, Cotangents &c) {
   for (auto [x, y] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
     if (!c.needs(x))
       continue;
-    Value equal = cotangent;
-    if (c.needs(y))
-      equal = b.mul(cotangent, 0.5);
-    else if (isZero(y))
+    bool isConstant = matchPattern(y, m_Constant());
+    Value equal = isConstant ? cotangent : b.mul(cotangent, 0.5);
+    if (isConstant && matchPattern(y, m_AnyZeroFloat()))
       equal = b.like(cotangent, 0);
     Value otherwise = b.where(b.compare(P::OEQ, x, y), equal);
     c.add(x, b.select(b.compare(chosen, x, y), cotangent, otherwise));

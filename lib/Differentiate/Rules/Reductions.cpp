@@ -83,8 +83,8 @@ static void reduce(nn::ReduceOp op, Cotangents &c) {
 static void softmax(nn::SoftmaxOp op, Cotangents &c) {
   RuleBuilder b(c, op);
   Value y = b.wide(op), g = b.wide(c.of(op));
-  Value mean = b.sumExpanded(b.mul(g, y), op.getDim());
-  c.add(op.getOperand(), b.as(op, b.mul(y, b.sub(g, mean))));
+  Value total = b.sumExpanded(b.mul(g, y), op.getDim());
+  c.add(op.getOperand(), b.as(op, b.mul(y, b.sub(g, total))));
 }
 
 static void logSoftmax(nn::LogSoftmaxOp op, Cotangents &c) {

@@ -394,25 +394,26 @@ TEST_F(DerivativeTest, dropout) {
 
 // What is equal shares, but a constant bound passes all on and zero nothing.
 TEST_F(DerivativeTest, kinksFollowPyTorch) {
+  // With respect to %x, which equals %y.
   auto gradient = [&](const std::string &body, double x) {
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-        "func.func @main(%x: tensor<f64>) -> tensor<f64> {" + body + " return %r : tensor<f64> }", &context);
+        "func.func @main(%x: tensor<f64>, %y: tensor<f64>) -> tensor<f64> {" + body + " return %r : tensor<f64> }", &context);
     EXPECT_TRUE(module) << diagnostics;
     auto function = module->lookupSymbol<func::FuncOp>("main");
     Block &block = function.getBody().front();
-    SmallVector<Value> roots(block.getArguments());
-    auto gradients = differentiate(block.getTerminator()->getOperand(0), roots);
+    auto gradients = differentiate(block.getTerminator()->getOperand(0), block.getArgument(0));
     setResults(function, *gradients);
     TensorValue input(RankedTensorType::get({}, Float64Type::get(&context)));
     input.getMutable<double>()[0] = x;
     SmallVector<TensorValue> values;
-    EXPECT_TRUE(succeeded(evaluate(function, input, values))) << diagnostics;
+    EXPECT_TRUE(succeeded(evaluate(function, {input, input}, values))) << diagnostics;
     return values[0].get<double>()[0];
   };
   std::string zero = "%c = arith.constant dense<0.0> : tensor<f64>", one = "%c = arith.constant dense<1.0> : tensor<f64>";
   EXPECT_EQ(gradient(zero + " %r = arith.maximumf %x, %c : tensor<f64>", 0), 0);
   EXPECT_EQ(gradient(one + " %r = arith.minimumf %c, %x : tensor<f64>", 1), 1);
   EXPECT_EQ(gradient("%r = arith.maximumf %x, %x : tensor<f64>", 1), 1);
+  EXPECT_EQ(gradient("%r = arith.maximumf %y, %x : tensor<f64>", 1), 0.5);
   EXPECT_EQ(gradient("%r = math.absf %x : tensor<f64>", 0), 0);
   EXPECT_EQ(gradient("%r = nn.reduce <l2> %x dims [] : tensor<f64> -> tensor<f64>", 0), 0);
 }
