@@ -51,6 +51,18 @@ static void negative(arith::NegFOp op, Cotangents &c) {
   c.add(op.getOperand(), RuleBuilder(c, op).neg(c.of(op)));
 }
 
+/// The constant that all elements come from; null where there is none.
+static DenseElementsAttr constantOf(Value value) {
+  while (isa_and_present<nn::BroadcastOp, nn::ReshapeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  DenseElementsAttr elements;
+  return matchPattern(value, m_Constant(&elements)) ? elements : nullptr;
+}
+
+static bool isZero(DenseElementsAttr elements) {
+  return elements.isSplat() && elements.getSplatValue<APFloat>().isZero();
+}
+
 /// The larger operand (the smaller one) takes the cotangent. Equal ones share it; but against a
 /// constant the other takes all (clamp), and nothing against zero (relu).
 template <typename Op, P chosen> void extremum(Op op, Cotangents &c) {
@@ -59,9 +71,9 @@ template <typename Op, P chosen> void extremum(Op op, Cotangents &c) {
   for (auto [x, y] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
     if (!c.needs(x))
       continue;
-    bool isConstant = matchPattern(y, m_Constant());
-    Value equal = isConstant ? cotangent : b.mul(cotangent, 0.5);
-    if (isConstant && matchPattern(y, m_AnyZeroFloat()))
+    DenseElementsAttr bound = constantOf(y);
+    Value equal = bound ? cotangent : b.mul(cotangent, 0.5);
+    if (bound && isZero(bound))
       equal = b.like(cotangent, 0);
     Value otherwise = b.where(b.compare(P::OEQ, x, y), equal);
     c.add(x, b.select(b.compare(chosen, x, y), cotangent, otherwise));

@@ -412,6 +412,8 @@ TEST_F(DerivativeTest, kinksFollowPyTorch) {
   std::string zero = "%c = arith.constant dense<0.0> : tensor<f64>", one = "%c = arith.constant dense<1.0> : tensor<f64>";
   EXPECT_EQ(gradient(zero + " %r = arith.maximumf %x, %c : tensor<f64>", 0), 0);
   EXPECT_EQ(gradient(one + " %r = arith.minimumf %c, %x : tensor<f64>", 1), 1);
+  std::string spread = "%c = arith.constant dense<1.0> : tensor<1x1xf64> %b = nn.reshape %c : tensor<1x1xf64> -> tensor<f64>";
+  EXPECT_EQ(gradient(spread + " %r = arith.maximumf %x, %b : tensor<f64>", 1), 1);
   EXPECT_EQ(gradient("%r = arith.maximumf %x, %x : tensor<f64>", 1), 1);
   EXPECT_EQ(gradient("%r = arith.maximumf %y, %x : tensor<f64>", 1), 0.5);
   EXPECT_EQ(gradient("%r = math.absf %x : tensor<f64>", 0), 0);
