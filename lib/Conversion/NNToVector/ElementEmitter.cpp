@@ -177,6 +177,12 @@ void ElementEmitter::store(Value element, Value memref, const LaneIndex &unresol
     vector::MaskedStoreOp::create(b, memref, ValueRange(base), mask(), element);
 }
 
+Value ElementEmitter::loadResult(unsigned i, ArrayRef<LaneIndex> index) {
+  nn::KernelOp kernel = kernel_.kernel();
+  auto type = cast<RankedTensorType>(kernel.getResultTypes()[i]);
+  return load(kernel_.result(i), addressOf(kernel.getNumArguments() + i, type, index), type.getElementType());
+}
+
 void ElementEmitter::storeResult(unsigned i, ArrayRef<LaneIndex> index, Value element) {
   nn::KernelOp kernel = kernel_.kernel();
   auto type = cast<RankedTensorType>(kernel.getResultTypes()[i]);

@@ -113,10 +113,14 @@ ElementIndex Epilogue::positionOf(const Path &path, IndexMath &math, ArrayRef<La
   return position;
 }
 
+ElementIndex Epilogue::positionIn(unsigned i, ElementEmitter &emitter, ArrayRef<LaneIndex> index) const {
+  return positionOf(paths_.lookup(emitter.kernel().yield().getInputs()[i]), emitter.indices(), index);
+}
+
 void Epilogue::store(ElementEmitter &emitter, Value element, ArrayRef<LaneIndex> index) const {
   emitter.bind(anchor_->getResult(0), element);
   for (auto [i, result] : llvm::enumerate(emitter.kernel().yield().getInputs())) {
-    ElementIndex position = positionOf(paths_.lookup(result), emitter.indices(), index);
+    ElementIndex position = positionIn(i, emitter, index);
     emitter.storeResult(i, position, emitter.pull(result, position));
   }
 }

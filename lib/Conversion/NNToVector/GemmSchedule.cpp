@@ -56,7 +56,8 @@ private:
   /// What the call before has left in the result, as accumulators; and the other way.
   void loadPartial(Value batch, Range tiles, Range panels, Value panel);
   void storePartial(Value batch, Range tiles, Range panels, Value panel);
-  LaneIndex partialAddress(IndexMath &math, Value batch, Value row, Value column);
+  /// Of the product.
+  ElementIndex elementIndex(IndexMath &math, Value batch, Value row, Value column);
   void emitEpilogue(Value batch, Range tiles, Range panels, Value panel);
   void emitEpilogueRow(Value batch, Value row, Value column, int64_t columns, Value accumulator);
 
@@ -421,16 +422,18 @@ void GemmEmitter::forAccumulators(Value batch, Range tiles, Range range, Value p
   });
 }
 
-LaneIndex GemmEmitter::partialAddress(IndexMath &math, Value batch, Value row, Value column) {
+ElementIndex GemmEmitter::elementIndex(IndexMath &math, Value batch, Value row, Value column) {
   LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));
-  return math.add(math.multiply(position, shape().columns), LaneIndex(column, 1));
+  ElementIndex index = math.delinearize(position, matmul.getType().getShape().drop_back());
+  index.push_back(LaneIndex(column, 1));
+  return index;
 }
 
 void GemmEmitter::loadPartial(Value batch, Range tiles, Range range, Value panel) {
   forAccumulators(batch, tiles, range, panel, [&](Value row, Value column, int64_t columns, Value at) {
     ElementEmitter emitter(kernel, panelWidth, columns);
-    LaneIndex address = partialAddress(emitter.indices(), batch, row, column);
-    store(emitter.spread(emitter.load(kernel.result(0), address, plan.accumulator)), accumulators, at);
+    ElementIndex position = epilogue.positionIn(0, emitter, elementIndex(emitter.indices(), batch, row, column));
+    store(emitter.spread(emitter.loadResult(0, position)), accumulators, at);
   });
 }
 
@@ -438,7 +441,8 @@ void GemmEmitter::storePartial(Value batch, Range tiles, Range range, Value pane
   forAccumulators(batch, tiles, range, panel, [&](Value row, Value column, int64_t columns, Value at) {
     ElementEmitter emitter(kernel, panelWidth, columns);
     Value accumulator = vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, at);
-    emitter.store(accumulator, kernel.result(0), partialAddress(emitter.indices(), batch, row, column));
+    emitter.storeResult(0, epilogue.positionIn(0, emitter, elementIndex(emitter.indices(), batch, row, column)),
+                        accumulator);
   });
 }
 
@@ -457,11 +461,7 @@ void GemmEmitter::emitEpilogueRow(Value batch, Value row, Value column, int64_t 
   else if (element != plan.accumulator)
     accumulator = arith::SIToFPOp::create(b, panelType(element), accumulator);
   ElementEmitter emitter(kernel, panelWidth, columns);
-  IndexMath &math = emitter.indices();
-  LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));
-  ElementIndex index = math.delinearize(position, matmul.getType().getShape().drop_back());
-  index.push_back(LaneIndex(column, 1));
-  epilogue.store(emitter, accumulator, index);
+  epilogue.store(emitter, accumulator, elementIndex(emitter.indices(), batch, row, column));
 }
 
 namespace {

@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 using namespace spillway;
 using namespace spillway::test;
 
@@ -21,6 +23,8 @@ struct Product {
   bool depthPanels = false, depthTiled = false;
   /// max(product + bias, 0) + residual.
   bool epilogue = false;
+  /// Stored column by column; there is no batch then.
+  bool transposed = false;
 
   int64_t batches() const {
     int64_t product = 1;
@@ -41,6 +45,7 @@ struct Product {
     std::string lhs = tensor(true, transposeLhs ? Sizes{k, m} : Sizes{m, k}, type);
     std::string rhs = tensor(batchedRhs, transposeRhs ? Sizes{n, k} : Sizes{k, n}, type);
     std::string result = tensor(true, {m, n}, resultType);
+    std::string stored = transposed ? tensor(true, {n, m}, resultType) : result;
     std::string bias = fmt::format("tensor<{}x{}>", n, resultType);
     std::string layout =
         !packed       ? ""
@@ -51,17 +56,19 @@ struct Product {
         fmt::format("nn.kernel @{}(%x: {}, %w: {}{}, %b: {}, %r: {}) -> {} attributes {{schedule = "
                     "#nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64}} {{\n"
                     "%0 = nn.matmul %x{}, %w{} : {}, {} -> {}\n",
-                    name, lhs, rhs, layout, bias, result, result, transposeLhs ? " transpose" : "",
+                    name, lhs, rhs, layout, bias, result, stored, transposeLhs ? " transpose" : "",
                     transposeRhs ? " transpose" : "", lhs, rhs, result);
-    if (!epilogue)
-      return text + fmt::format("nn.yield %0 : {}\n}}\n", result);
-    return text + fmt::format("%z = arith.constant dense<0.0> : {0}\n"
-                              "%1 = nn.broadcast %b dims [{1}] : {2} -> {0}\n"
-                              "%2 = arith.addf %0, %1 : {0}\n"
-                              "%3 = arith.maximumf %2, %z : {0}\n"
-                              "%4 = arith.addf %3, %r : {0}\n"
-                              "nn.yield %4 : {0}\n}}\n",
-                              result, batch.size() + 1, bias);
+    if (epilogue)
+      text += fmt::format("%z = arith.constant dense<0.0> : {0}\n"
+                          "%1 = nn.broadcast %b dims [{1}] : {2} -> {0}\n"
+                          "%2 = arith.addf %0, %1 : {0}\n"
+                          "%3 = arith.maximumf %2, %z : {0}\n"
+                          "%4 = arith.addf %3, %r : {0}\n",
+                          result, batch.size() + 1, bias);
+    std::string last = epilogue ? "%4" : "%0";
+    if (transposed)
+      text += fmt::format("%t = nn.transpose {} perm [1, 0] : {} -> {}\n", std::exchange(last, "%t"), result, stored);
+    return text + fmt::format("nn.yield {} : {}\n}}\n", last, stored);
   }
 };
 
@@ -235,6 +242,9 @@ TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
                           .depthPanels = true,
                           .depthTiled = true,
                           .epilogue = epilogue});
+  for (bool epilogue : {false, true})
+    products.push_back({.batch = {}, .m = 140, .k = 300, .n = 70, .packed = true, .depthPanels = true, .depthTiled = true,
+                        .epilogue = epilogue, .transposed = true});
   // Large enough to be fetched ahead.
   products.push_back({.batch = {}, .m = 140, .k = 530, .n = 70, .transposeRhs = true, .packed = true, .depthPanels = true, .depthTiled = true});
   std::string text;

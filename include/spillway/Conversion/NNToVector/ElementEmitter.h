@@ -59,6 +59,8 @@ public:
   mlir::Value load(mlir::Value memref, const LaneIndex &address, mlir::Type element);
   /// Stores them. No two active lanes may lie at one place, unless all do.
   void store(mlir::Value element, mlir::Value memref, const LaneIndex &address);
+  /// Elements of result `i` of the kernel, as they were stored.
+  mlir::Value loadResult(unsigned i, llvm::ArrayRef<LaneIndex> index);
   /// Stores elements of result `i` of the kernel.
   void storeResult(unsigned i, llvm::ArrayRef<LaneIndex> index, mlir::Value element);
 

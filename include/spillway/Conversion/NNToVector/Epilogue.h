@@ -24,6 +24,8 @@ public:
   /// diagnoses one that is none.
   static mlir::FailureOr<Epilogue> ofKernel(nn::KernelOp kernel, mlir::Operation *anchor);
 
+  /// Where in result `i` of the kernel what follows from the anchor's element at `index` lies.
+  ElementIndex positionIn(unsigned i, ElementEmitter &emitter, llvm::ArrayRef<LaneIndex> index) const;
   /// Stores the element of every result of the kernel that follows from the anchor's
   /// `element` at `index` (a scalar, or one per lane). Pulls what else they need from `emitter`.
   void store(ElementEmitter &emitter, mlir::Value element, llvm::ArrayRef<LaneIndex> index) const;
