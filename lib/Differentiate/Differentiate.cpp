@@ -40,7 +40,7 @@ static llvm::DenseSet<Value> dependencies(Value loss) {
 
 static bool holdsFloats(Value value) { return isa<FloatType>(getElementTypeOrSelf(value)); }
 
-FailureOr<SmallVector<Value>> spillway::differentiate(Value loss, ValueRange roots) {
+FailureOr<SmallVector<Value>> spillway::differentiate(Value loss, ValueRange roots, FloatType stored) {
   llvm::DenseSet<Value> needed = dependencies(loss), active;
   for (Value root : roots)
     if (needed.contains(root))
@@ -66,7 +66,7 @@ FailureOr<SmallVector<Value>> spillway::differentiate(Value loss, ValueRange roo
     return failure();
 
   OpBuilder builder(block->getTerminator());
-  Cotangents cotangents(builder, active);
+  Cotangents cotangents(builder, active, stored);
   if (active.contains(loss)) {
     auto type = cast<RankedTensorType>(loss.getType());
     auto one = DenseElementsAttr::get(type, builder.getFloatAttr(type.getElementType(), 1));

@@ -4,6 +4,7 @@
 #include "lib/Differentiate/Rules/Rule.h"
 #include "runtime/train/StepNames.h"
 #include "spillway/Conversion/OnnxToNN/Bindings.h"
+#include "spillway/Support/ElementType.h"
 #include "spillway/Support/NamePatterns.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -69,8 +70,8 @@ readers(ModuleOp module, Block &block, const NamePatterns &frozen) {
   llvm::MapVector<zero::StateOp, SmallVector<Operation *>> result;
   llvm::StringMap<zero::StateOp> states;
   for (auto state : module.getOps<zero::StateOp>()) {
-    if (state.getRole() != zero::Role::parameter ||
-        !isa<FloatType>(state.getTensorType().getElementType()) || frozen.match(state.getName()))
+    if (state.getRole() != zero::Role::parameter || frozen.match(state.getName()) ||
+        !isa<FloatType>(state.getTensorType().getElementType()))
       continue;
     states[state.getSymName()] = state;
     result[state];
@@ -114,9 +115,9 @@ private:
     llvm::StringMap<int64_t> paddingRows;
     if (failed(readPadding(function, paddingRows)))
       return failure();
-    if (failed(requireMatches(function)))
-      return failure();
     auto states = readers(getOperation(), block, *frozen);
+    if (failed(frozen->requireMatches(function.getLoc(), "parameter")))
+      return failure();
     SmallVector<Value> roots;
     for (auto &[state, reads] : states)
       for (Operation *read : reads)
@@ -127,7 +128,10 @@ private:
       differentiated = scaled(function, differentiated);
     if (!differentiated)
       return failure();
-    FailureOr<SmallVector<Value>> cotangents = differentiate(differentiated, roots);
+    FailureOr<FloatType> stored = storedTypeOf(&getContext(), precision);
+    if (failed(stored))
+      return function.emitError("no precision '") << precision << "'; there are fp32, bf16 and fp16";
+    FailureOr<SmallVector<Value>> cotangents = differentiate(differentiated, roots, *stored);
     if (failed(cotangents))
       return failure();
 
@@ -163,21 +167,6 @@ private:
     if (Type element = getElementTypeOrSelf(loss); !element.isF64())
       scale = b.create<arith::TruncFOp>(RankedTensorType::get({}, element), scale);
     return b.mul(loss, b.reshape(scale, derivatives::shapeOf(loss)));
-  }
-
-  /// That each pattern of what is frozen is the name of a parameter.
-  LogicalResult requireMatches(func::FuncOp function) {
-    auto states = getOperation().getOps<zero::StateOp>();
-    for (const std::string &pattern : freeze) {
-      FailureOr<NamePatterns> names = NamePatterns::parse(function.getLoc(), "freeze", pattern);
-      if (failed(names))
-        return failure();
-      if (llvm::none_of(states, [&](zero::StateOp state) {
-            return state.getRole() == zero::Role::parameter && names->match(state.getName());
-          }))
-        return function.emitError("freeze '") << pattern << "' matches no parameter";
-    }
-    return success();
   }
 
   /// The sum of two parts of a gradient. What one scatters into zeros, as rows that are looked up do, it scatters into

@@ -96,7 +96,8 @@ public:
           &function);
     symbols.emplace(*module);
     Context context{*opsets, {}, ""};
-    if (failed(importMainGraph(*model.graph, context)) || (initialValues && failed(initialValues->report())))
+    if (failed(importMainGraph(*model.graph, context)) ||
+        failed(untied.requireMatches(modelLocation, "initializer that nodes read")) || (initialValues && failed(initialValues->report())))
       return {};
     return std::move(module);
   }

@@ -49,7 +49,8 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   if (options.gradientsOf) {
     NNDifferentiatePassOptions differentiation{
         .loss = loss, .onlyLoss = options.optimizer.has_value(),
-        .scaleLoss = options.optimizer && options.optimizer->precision == "fp16", .freeze = {}, .padding = {}};
+        .scaleLoss = options.optimizer && options.optimizer->precision == "fp16",
+        .precision = options.optimizer ? options.optimizer->precision : "fp32", .freeze = {}, .padding = {}};
     differentiation.freeze.assign(options.freeze.begin(), options.freeze.end());
     differentiation.padding.assign(options.padding.begin(), options.padding.end());
     passes.addPass(createNNDifferentiatePass(differentiation));

@@ -3,6 +3,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Regex.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace spillway;
 using namespace spillway::plan;
@@ -99,6 +101,13 @@ StateOp Tileability::groupOf(StateOp state) {
   return cast<StateOp>(groups_.getLeaderValue(state));
 }
 
+SmallVector<StateOp> Tileability::groupMembers(StateOp state) {
+  SmallVector<StateOp> members;
+  for (Operation *member : groups_.members(state.getOperation()))
+    members.push_back(cast<StateOp>(member));
+  return members;
+}
+
 int64_t spillway::plan::tileUnitsFor(StateOp state, uint64_t maxBytes) {
   int64_t units = state.getUnitCount(), grain = state.getTileGrain();
   int64_t grainBytes = std::max<int64_t>(1, grain * state.getUnitBytes());
@@ -121,16 +130,21 @@ LogicalResult spillway::plan::applyTileRules(ModuleOp module, Tileability &tilea
       return module.emitError("tile rule ") << rule << ": " << error;
     bool matched = false;
     for (StateOp state : module.getOps<StateOp>()) {
-      if (!tileability.isTileable(state) || !regex.match(state.getName()))
+      if (!regex.match(state.getName()) || !tileability.isTileable(state))
         continue;
       matched = true;
-      int64_t whole = llvm::alignTo(units, state.getTileGrain());
-      if (done.insert(state).second)
-        state.setTile(std::min(whole, state.getUnitCount()));
+      // What one call takes is cut alike, as a parameter and what its optimizer keeps are.
+      SmallVector<StateOp> group = tileability.groupMembers(state);
+      int64_t grain = 1;
+      for (StateOp member : group)
+        grain = std::lcm(grain, member.getTileGrain());
+      for (StateOp member : group)
+        if (done.insert(member).second)
+          member.setTile(std::min<int64_t>(llvm::alignTo(units, grain), member.getUnitCount()));
     }
     if (!matched)
-      return module.emitError("tile rule ")
-             << rule << ": no state that kernels can take by parts matches";
+      return module.emitError("tile rule ") << rule << ": no state that kernels can take by parts matches " << pattern
+                                            << " with its whole name";
   }
   return success();
 }

@@ -51,3 +51,13 @@ std::optional<DataType> spillway::dataTypeOf(Type element) {
     return std::nullopt;
   }
 }
+
+FailureOr<FloatType> spillway::storedTypeOf(MLIRContext *context, StringRef precision) {
+  if (precision == "fp32")
+    return FloatType();
+  if (precision == "bf16")
+    return FloatType(BFloat16Type::get(context));
+  if (precision == "fp16")
+    return FloatType(Float16Type::get(context));
+  return failure();
+}

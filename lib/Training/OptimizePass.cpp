@@ -3,6 +3,7 @@
 
 #include "runtime/train/StepNames.h"
 #include "spillway/Conversion/OnnxToNN/Bindings.h"
+#include "spillway/Support/ElementType.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,14 +40,12 @@ public:
       return signalPassFailure();
     }
     function = *functions.begin();
-    if (precision == "bf16") {
-      twinType = BFloat16Type::get(&getContext());
-    } else if (precision == "fp16") {
-      twinType = Float16Type::get(&getContext());
-    } else if (precision != "fp32") {
+    FailureOr<FloatType> stored = storedTypeOf(&getContext(), precision);
+    if (failed(stored)) {
       getOperation().emitError("no precision '") << precision << "'; there are fp32, bf16 and fp16";
       return signalPassFailure();
     }
+    twinType = *stored;
     if (twinType)
       getOperation()->setAttr(nn::storedTypeAttrName, TypeAttr::get(twinType));
     FailureOr<Optimizer> loaded =

@@ -14,9 +14,10 @@ constexpr std::string_view shapeNames[] = {"constant", "linear", "cosine"};
 double Schedule::rateOf(uint64_t step, uint64_t steps) const {
   if (step < warmup)
     return rate * static_cast<double>(step) / static_cast<double>(warmup);
-  if (shape == Shape::constant || steps <= warmup)
+  if (shape == Shape::constant || steps < warmup)
     return rate;
-  double done = static_cast<double>(step - warmup) / static_cast<double>(steps - warmup);
+  uint64_t first = std::max<uint64_t>(warmup, 1);
+  double done = static_cast<double>(step - first) / static_cast<double>(steps - first + 1);
   double left = shape == Shape::linear ? 1 - done : 0.5 * (1 + std::cos(std::numbers::pi * done));
   return leastRate + (rate - leastRate) * left;
 }

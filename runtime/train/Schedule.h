@@ -11,7 +11,7 @@ struct Schedule {
   enum class Shape : uint8_t { constant, linear, cosine };
 
   Shape shape = Shape::constant;
-  /// After the warm-up, and at the last step where the shape falls.
+  /// After the warm-up, and one step behind the last where the shape falls: no step is made at a rate of 0.
   double rate = 0;
   double leastRate = 0;
   /// Steps in which the rate rises in a line: that of step t has t / warmup of what it would be.

@@ -1,5 +1,5 @@
 // REQUIRES: spillway-opt
-// RUN: spillway-opt %s -convert-onnx-to-nn='keep-parameters=true train=true eval-dropouts=quiet.*' -split-input-file | FileCheck %s
+// RUN: spillway-opt %s -convert-onnx-to-nn='keep-parameters=true train=true' | FileCheck %s
 
 // Both forms drop elements where the step trains, each with a key of its own; the ratio is that of the file.
 // CHECK: func.func @main(%[[X:[a-z0-9]+]]: tensor<2x3xf32> {{{[^}]*}}}, %[[TRAINS:[a-z0-9]+]]: tensor<i1> {spillway.name = "training", spillway.type = "bool"},
@@ -32,20 +32,5 @@ module {
     %none = onnx.none
     %z:2 = onnx.node "Dropout" (%y, %none, %t) version 13 outputs 2 {} : !onnx.value, !onnx.none, tensor<i1>
     onnx.return %z#0, %z#1 : !onnx.value, !onnx.value
-  }
-}
-
-// -----
-
-// The ratio of old opsets is an attribute. One that a name chooses passes on what it gets, as does one that drops nothing.
-// CHECK: func.func @main(%[[X:[a-z0-9]+]]: tensor<2x3xf32> {{{[^}]*}}})
-// CHECK-NOT: nn.random
-// CHECK: return %[[X]]
-module {
-  onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["z"]) {
-  ^bb0(%x: tensor<2x3xf32>):
-    %y = onnx.node "Dropout" (%x) version 7 {ratio = 0.0 : f32} : tensor<2x3xf32> loc("first")
-    %z = onnx.node "Dropout" (%y) version 7 {ratio = 0.5 : f32} : !onnx.value loc("quiet one")
-    onnx.return %z : !onnx.value
   }
 }

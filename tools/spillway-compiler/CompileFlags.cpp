@@ -57,7 +57,8 @@ CLI::Option *spillway::addPlanOptions(CLI::App &command, CompileFlags &flags) {
   command.add_option("--tiers", flags.tiers, "Two memories instead of one: device=SIZE,host=SIZE")
       ->excludes(memory);
   command.add_option("--tile", flags.tiles,
-                     "REGEX=UNITS: tiles of so many panels (of 16 columns) for matching weights (repeatable); or none")
+                     "REGEX=UNITS: tiles of so many panels (of 16 columns) for weights whose whole names match, and for what is "
+                     "cut with them (repeatable); `--tile none`: as the plan chooses")
       ->allow_extra_args(false);
   command.add_option("--threads", flags.threads,
                      "Threads that compute (default: all processors)")
@@ -113,17 +114,17 @@ void spillway::addTrainingOptions(CLI::App &command, CompileFlags &flags) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
       ->needs(train);
   command.add_option("--untie", flags.import.untie,
-                     "REGEX: initializers whose names match train apart for each node that reads them, as they were "
+                     "REGEX: initializers whose whole names match train apart for each node that reads them, as they were "
                      "before an exporter merged equal ones (repeatable)")
       ->allow_extra_args(false)
       ->needs(train);
   command.add_option("--eval-norm", flags.evalNorms,
-                     "REGEX: batch normalization whose node or an initializer of which has such a name keeps its "
+                     "REGEX: batch normalization whose node or an initializer of which has such a whole name keeps its "
                      "running statistics and normalizes with them (repeatable)")
       ->allow_extra_args(false)
       ->needs(train);
   command.add_option("--eval-dropout", flags.evalDropouts,
-                     "REGEX: dropout whose node has such a name drops nothing (repeatable)")
+                     "REGEX: dropout whose node has such a whole name drops nothing (repeatable)")
       ->allow_extra_args(false)
       ->needs(train);
   command.add_flag("--grad-norm", flags.gradNorm, "Report the norm of the gradients of each step")->needs(train);
@@ -144,7 +145,7 @@ void spillway::addCompileOptions(CLI::App &command, CompileFlags &flags) {
                      "An output of one float, or a loss as --loss adds it: its gradients with respect to the parameters "
                      "become outputs grad.NAME");
   command.add_option("--freeze", flags.freeze,
-                     "REGEX: parameters whose names match have no gradients and do not train (repeatable)")
+                     "REGEX: parameters whose whole names match have no gradients and do not train (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--padding-row", flags.padding,
                      "NAME=ROW: look-ups of this row of a parameter give it no gradient, as PyTorch's "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/DenseSet.h"
@@ -12,10 +13,14 @@ namespace spillway {
 /// built. Operations of the backward half go in front of the block's terminator.
 class Cotangents {
 public:
-  /// `active` are the values that depend on what is differentiated for and that the loss depends on.
-  Cotangents(mlir::OpBuilder &builder, const llvm::DenseSet<mlir::Value> &active)
-      : builder_(builder), active(active) {}
+  /// `active` are the values that depend on what is differentiated for and that the loss depends on. `stored`: see
+  /// `differentiate`.
+  Cotangents(mlir::OpBuilder &builder, const llvm::DenseSet<mlir::Value> &active, mlir::FloatType stored)
+      : builder_(builder), active(active), stored_(stored) {}
 
+  /// What values may be rounded to between the kernel that computes them and one that takes them; null: they are not.
+  /// A rule that asks whether two values are equal must round both.
+  mlir::FloatType stored() const { return stored_; }
   /// Where rules build.
   mlir::OpBuilder &builder() { return builder_; }
   /// Whether a cotangent of `value` is asked for.
@@ -32,16 +37,17 @@ public:
 private:
   mlir::OpBuilder &builder_;
   const llvm::DenseSet<mlir::Value> &active;
+  mlir::FloatType stored_;
   llvm::DenseMap<mlir::Value, mlir::Value> cotangents;
   bool rejected = false;
 };
 
 /// Builds the cotangents of `roots`, whose operations lie in the block of the operation of `loss` or
 /// which are its arguments, in front of the block's terminator. `loss` is a tensor of one float. A root that
-/// it does not depend on gets a null. Fails, with a diagnostic, at each operation between roots and loss that
+/// it does not depend on gets a null. `stored`, where given, is what values of the step may be stored as later. Fails, with a diagnostic, at each operation between roots and loss that
 /// is not differentiable.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> differentiate(mlir::Value loss,
-                                                              mlir::ValueRange roots);
+                                                              mlir::ValueRange roots, mlir::FloatType stored = {});
 
 /// Gives the operations of nn, arith and math their rules.
 void registerDerivatives(mlir::DialectRegistry &registry);

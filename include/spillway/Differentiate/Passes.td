@@ -17,6 +17,8 @@ def NNDifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
     Option<"onlyLoss", "only-loss", "bool", "false", "Other results that the function had are dropped">,
     Option<"scaleLoss", "scale-loss", "bool", "false",
            "The gradients are those of the loss times an input `loss_scale`, one f64">,
+    Option<"precision", "precision", "std::string", "\"fp32\"",
+           "What values will be stored as (fp32, bf16 or fp16): what is compared with an extremum is rounded so">,
     ListOption<"freeze", "freeze", "std::string",
                "Regular expressions (POSIX, extended): a parameter whose whole name matches one does not train">,
     ListOption<"padding", "padding", "std::string",

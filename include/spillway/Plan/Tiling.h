@@ -29,6 +29,8 @@ public:
   /// Stands for all states that one call takes by tiles together with this one,
   /// directly or over others: they must be cut alike.
   zero::StateOp groupOf(zero::StateOp state);
+  /// All of them, `state` included.
+  llvm::SmallVector<zero::StateOp> groupMembers(zero::StateOp state);
 
 private:
   /// States that are updated together are cut together, or not at all.

@@ -19,8 +19,18 @@ public:
   /// Whether one of them matches the whole name.
   bool match(llvm::StringRef name) const;
 
+  /// Diagnoses a pattern that has matched none of the names so far; `names` says what these are: "parameter".
+  mlir::LogicalResult requireMatches(mlir::Location location, llvm::StringRef names) const;
+
 private:
-  std::vector<llvm::Regex> patterns_;
+  struct Pattern {
+    std::string text;
+    llvm::Regex regex;
+    mutable bool hasMatched = false;
+  };
+
+  std::string what_;
+  std::vector<Pattern> patterns_;
 };
 
 } // namespace spillway

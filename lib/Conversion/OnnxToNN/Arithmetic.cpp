@@ -34,7 +34,9 @@ LogicalResult convertReciprocal(Node &node) {
 LogicalResult convertSign(Node &node) {
   Emitter &emit = node.emit;
   Tensor x = node.in(0), zero = emit.like(x, 0);
-  Tensor sign = emit.select(emit.compare(Emitter::Order::greater, x, zero), emit.like(x, 1), x);
+  // NaN and the sign of zero stay, and the slope at zero is zero.
+  Tensor level = isFloat(x.type) ? emit.mul(x, zero) : zero;
+  Tensor sign = emit.select(emit.compare(Emitter::Order::greater, x, zero), emit.like(x, 1), level);
   if (isUnsigned(x.type))
     return node.result(sign);
   return node.result(

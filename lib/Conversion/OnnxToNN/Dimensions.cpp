@@ -49,9 +49,9 @@ FailureOr<llvm::StringMap<int64_t>> parseBindings(onnx::GraphOp graph,
   for (StringRef binding : bindings) {
     auto [name, text] = binding.rsplit('=');
     int64_t size;
-    if (text.getAsInteger(10, size) || size < 1) {
+    if (text.getAsInteger(10, size) || size < 0) {
       emitError(graph.getLoc(), "dimension binding '")
-          << binding << "' must be NAME=SIZE with a size of at least 1";
+          << binding << "' must be NAME=SIZE with a size of at least 0";
       failed = true;
     } else if (!occurrences.contains(name)) {
       InFlightDiagnostic error = emitError(graph.getLoc(), "the model has no dimension '") << name << "'";

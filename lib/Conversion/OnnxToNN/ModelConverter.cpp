@@ -73,7 +73,8 @@ LogicalResult ModelConverter::run(ArrayRef<Shape> shapes) {
       result = createReturn(end);
     }
   }
-  if (failed(result))
+  if (failed(result) || failed(norms.requireMatches(graph.getLoc())) ||
+      (dropouts && failed(dropouts->requireMatches(graph.getLoc()))))
     return failure();
   eraseUnused();
   graph.erase();

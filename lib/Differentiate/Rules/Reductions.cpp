@@ -12,7 +12,7 @@ namespace {
 class ReductionRule {
 public:
   ReductionRule(nn::ReduceOp op, Cotangents &c)
-      : op(op), b(c, op), x(b.wide(op.getOperand())), y(b.wide(op)), g(b.wide(c.of(op))) {}
+      : op(op), b(c, op), x(b.wide(op.getOperand())), y(b.wide(op)), g(b.wide(c.of(op))), stored(c.stored()) {}
 
   Value cotangent() {
     switch (op.getKind()) {
@@ -51,9 +51,12 @@ private:
     return std::max<int64_t>(1, count);
   }
 
-  // Equal extrema share.
+  // Equal extrema share. Where values are rounded when they are stored, the extremum is that of rounded ones, here as well:
+  // the one of the forward half may have been found before they were.
   Value extremum() {
-    Value equal = b.compare(P::OEQ, x, expand(y));
+    Value candidates = b.rounded(x, stored);
+    Value extremum = candidates == x ? y : b.reduce(op.getKind(), candidates, op.getDims());
+    Value equal = b.compare(P::OEQ, candidates, expand(extremum));
     Value count = b.sum(b.where(equal, b.like(x, 1)), op.getDims());
     return b.where(equal, expand(b.div(g, count)));
   }
@@ -72,6 +75,7 @@ private:
   nn::ReduceOp op;
   RuleBuilder b;
   Value x, y, g;
+  FloatType stored;
 };
 
 } // namespace

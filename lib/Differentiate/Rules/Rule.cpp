@@ -36,6 +36,13 @@ Value RuleBuilder::wide(Value a) {
   return create<arith::ExtFOp>(RankedTensorType::get(shapeOf(a), builder.getF32Type()), a);
 }
 
+Value RuleBuilder::rounded(Value a, FloatType stored) {
+  auto type = cast<RankedTensorType>(a.getType());
+  if (!stored || !type.getElementType().isF32())
+    return a;
+  return create<arith::ExtFOp>(type, create<arith::TruncFOp>(type.clone(stored), a));
+}
+
 Value RuleBuilder::as(Value model, Value a) {
   auto type = RankedTensorType::get(shapeOf(a), getElementTypeOrSelf(model));
   unsigned from = getElementTypeOrSelf(a).getIntOrFloatBitWidth(), to = type.getElementTypeBitWidth();

@@ -54,6 +54,8 @@ public:
     bool areEqual = mlir::getElementTypeOrSelf(a) == mlir::getElementTypeOrSelf(b);
     return areEqual ? std::pair(a, b) : std::pair(wide(a), wide(b));
   }
+  /// `a` as it may be stored, in its own type; `a` where values are stored as they are.
+  mlir::Value rounded(mlir::Value a, mlir::FloatType stored);
   /// `a` with the element type of `model`, both of floats.
   mlir::Value as(mlir::Value model, mlir::Value a);
 

@@ -4,9 +4,9 @@
 // RUN: not spillway-opt %s -split-input-file -zero-tile=state=w 2>&1 | FileCheck %s --check-prefix=MALFORMED
 // RUN: not spillway-opt %s -split-input-file -zero-tile=state=b=1 2>&1 | FileCheck %s --check-prefix=UNTILEABLE
 
-// UNMATCHED: tile rule q=2: no state that kernels can take by parts matches
+// UNMATCHED: tile rule q=2: no state that kernels can take by parts matches q with its whole name
 // MALFORMED: tile rule w: expected REGEX=UNITS
-// UNTILEABLE: tile rule b=1: no state that kernels can take by parts matches
+// UNTILEABLE: tile rule b=1: no state that kernels can take by parts matches b with its whole name
 
 // Five panels by two: the last tile is shorter, in panels and in columns. The bias stays whole.
 // CHECK: zero.state @w "w" : tensor<64x72xf32> role(<parameter>) layout(<1>) tile(2)

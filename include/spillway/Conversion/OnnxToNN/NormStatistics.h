@@ -33,6 +33,12 @@ public:
     return trains() && llvm::none_of(names, [&](llvm::StringRef name) { return trainedButFor->match(name); });
   }
 
+  /// Diagnoses a pattern that has chosen none of the names that `trains` was asked for.
+  mlir::LogicalResult requireMatches(mlir::Location location) const {
+    return trains() ? trainedButFor->requireMatches(location, "batch normalization or an initializer of one")
+                    : mlir::success();
+  }
+
   Tensor isTraining() { return inputs.isTraining(); }
   /// The value of a state behind all norms that were converted before.
   Tensor current(Tensor state) const;
