@@ -82,13 +82,16 @@ TEST(Schedule, risesAndFalls) {
   EXPECT_EQ(constant.rateOf(4, 100), 0.1);
   EXPECT_EQ(constant.rateOf(100, 100), 0.1);
   Schedule linear{Schedule::Shape::linear, 0.1, 0.02, 10};
-  EXPECT_EQ(linear.rateOf(10, 110), 0.1);
-  EXPECT_DOUBLE_EQ(linear.rateOf(60, 110), 0.06);
-  EXPECT_DOUBLE_EQ(linear.rateOf(110, 110), 0.02);
+  EXPECT_EQ(linear.rateOf(10, 109), 0.1);
+  EXPECT_DOUBLE_EQ(linear.rateOf(60, 109), 0.06);
+  EXPECT_DOUBLE_EQ(linear.rateOf(109, 109), 0.0208);
   Schedule cosine{Schedule::Shape::cosine, 0.1, 0.02, 0};
-  EXPECT_DOUBLE_EQ(cosine.rateOf(50, 100), 0.06);
-  EXPECT_DOUBLE_EQ(cosine.rateOf(25, 100), 0.02 + 0.08 * 0.5 * (1 + std::sqrt(0.5)));
-  EXPECT_DOUBLE_EQ(cosine.rateOf(100, 100), 0.02);
+  EXPECT_EQ(cosine.rateOf(1, 100), 0.1);
+  EXPECT_DOUBLE_EQ(cosine.rateOf(51, 100), 0.06);
+  EXPECT_DOUBLE_EQ(cosine.rateOf(26, 100), 0.02 + 0.08 * 0.5 * (1 + std::sqrt(0.5)));
+  EXPECT_GT(cosine.rateOf(100, 100), 0.02);
+  // The only step is made.
+  EXPECT_EQ((Schedule{Schedule::Shape::linear, 0.1, 0, 1}.rateOf(1, 1)), 0.1);
   // A warm-up that is longer than the training.
   EXPECT_EQ((Schedule{Schedule::Shape::cosine, 0.1, 0, 10}.rateOf(5, 5)), 0.05);
 }
