@@ -56,6 +56,7 @@ FailureOr<unsigned> findLoss(func::FuncOp function, StringRef name) {
     error << "; the outputs are";
     for (auto [i, value] : llvm::enumerate(end->getOperands()))
       error << (i ? ", '" : " '") << resultName(function, i) << "' " << value.getType();
+    error << "; --loss also adds one, such as 'mse(OUTPUT, labels)'";
     return error;
   }
   error << "; outputs of one float:";

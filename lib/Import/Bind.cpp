@@ -118,7 +118,8 @@ FailureOr<ImportedTensor> fromText(StringRef text, RankedTensorType type, Locati
   if (isList && type.getRank() == 1 && type.isDynamicDim(0))
     type = RankedTensorType::get({count}, type.getElementType());
   if (!type.hasStaticShape())
-    return emitError(location) << "cannot be bound: the file does not say its shape, " << type;
+    return emitError(location) << "cannot be bound to a value: the file does not say its shape, " << type
+                               << "; bind a .npy file";
   if (isList && count != type.getNumElements())
     return emitError(location) << "bound to " << count << " values, but it has "
                                << type.getNumElements() << " elements";

@@ -75,8 +75,8 @@ private:
       if (!state || state.getTensorType() != value.getType())
         return function.emitError("result '") << name.getValue() << "' is the gradient of no state";
       if (!state.getTensorType().getElementType().isF32())
-        return state.emitError("'") << state.getName() << "' is " << state.getTensorType()
-                                    << "; states that train are of f32";
+        return state.emitError("is ") << state.getTensorType()
+                                      << "; what trains is f32: export the model in f32, and give --precision for less";
       trained.push_back({state, static_cast<unsigned>(i), value});
     }
     if (trained.empty())

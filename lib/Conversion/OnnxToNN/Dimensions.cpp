@@ -55,7 +55,9 @@ FailureOr<llvm::StringMap<int64_t>> parseBindings(onnx::GraphOp graph,
       failed = true;
     } else if (!occurrences.contains(name)) {
       InFlightDiagnostic error = emitError(graph.getLoc(), "the model has no dimension '") << name << "'";
-      if (candidates.empty())
+      if (name.contains(','))
+        error << "; --dim is given once for each";
+      else if (candidates.empty())
         error << "; all sizes of its inputs are fixed, or come with what --bind gives";
       else if (std::string nearest = didYouMean(name, candidates); !nearest.empty())
         error << nearest;
