@@ -14,10 +14,14 @@ bool isFileStream(StreamKind stream) {
 RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTimes> times,
                   int64_t begin, int64_t end) {
   RunTimes sums{.wallNs = end - begin};
+  int64_t computeEnd = begin, fileEnd = begin;
   for (size_t index = 0; index < commands.size(); ++index) {
     const Command &command = commands[index];
+    if (isFileStream(command.stream))
+      fileEnd = std::max(fileEnd, times[index].ended);
     if (command.stream != StreamKind::compute)
       continue;
+    computeEnd = std::max(computeEnd, times[index].ended);
     sums.computeNs += times[index].ended - times[index].started;
     auto last = std::ranges::max_element(command.waits, {},
                                          [&](uint32_t wait) { return times[wait].ended; });
@@ -25,6 +29,7 @@ RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTime
         times[*last].ended > times[index].reached)
       sums.blockedOnIoNs += times[index].started - times[index].reached;
   }
+  sums.blockedOnIoNs += std::max<int64_t>(0, fileEnd - computeEnd);
   return sums;
 }
 

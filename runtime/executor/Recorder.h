@@ -32,7 +32,7 @@ struct RunTimes {
   /// Of the compute stream's commands, from start to end.
   int64_t computeNs = 0;
   /// That the compute stream waited while a read, a lookup from a file or a write was the
-  /// last of what it waited for.
+  /// last of what it waited for, or had nothing left to do.
   int64_t blockedOnIoNs = 0;
 };
 
