@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <regex>
 
@@ -53,10 +54,12 @@ private:
   unsigned count = 0;
 };
 
-/// The ONNX name that a location stands for, if any.
+/// The ONNX name, or the place in a file of MLIR, that a location stands for, if any.
 std::string describe(Location location) {
   if (auto name = dyn_cast<NameLoc>(location))
     return name.getName().str();
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    return llvm::formatv("{0}:{1}:{2}", place.getFilename(), place.getLine(), place.getColumn());
   if (auto fused = dyn_cast<FusedLoc>(location))
     return fused.getLocations().empty() ? "" : describe(fused.getLocations().front());
   if (auto call = dyn_cast<CallSiteLoc>(location))
