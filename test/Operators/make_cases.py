@@ -378,6 +378,19 @@ def quantization():
         s.one(f"gather_blocks_{bits}", "GatherBlockQuantized", inputs, constants=("d", "s"), domain=MS, block_size=16, bits=bits, gather_axis=0, quantize_axis=1)
         s.one(f"gather_blocks_zeros_{bits}", "GatherBlockQuantized", {**inputs, "z": pack_bits(s.ints(0, 1 << bits, (10, 2)), bits)},
               constants=("d", "s", "z"), domain=MS, block_size=16, bits=bits, gather_axis=0, quantize_axis=1)
+    # ONNX Runtime adds two products of bytes in 16 bits on some machines: these stay inside.
+    bias = s.ints(-500, 500, (5,), np.int32)
+    for name, b, extra, attributes in (
+            ("plain", s.ints(-64, 64, (4, 5), np.int8), {}, {}),
+            ("columns", s.ints(-64, 64, (5, 4), np.int8), {"c": bias}, {"transB": 1}),
+            ("levels", s.ints(0, 256, (4, 5), np.uint8), {"c": bias, "ys": np.array(0.3, np.float32), "yz": np.array(100, np.uint8)}, {"alpha": 0.5}),
+            ("turned", s.ints(-64, 64, (5, 4), np.int8), {"c": bias[:1], "ys": np.array(0.2, np.float32), "yz": np.array(3, np.uint8)},
+             {"transA": 1, "transB": 1})):
+        many = name == "columns"
+        inputs = {"a": s.ints(0, 256, (4, 3) if "transA" in attributes else (3, 4), np.uint8), "as": np.array(0.02, np.float32),
+                  "az": np.array(9, np.uint8), "b": b, "bs": np.abs(s.f32(5)) * np.float32(0.05) if many else np.array(0.03, np.float32),
+                  "bz": np.zeros(5, b.dtype) if many else np.array(2, b.dtype), **extra}
+        s.one(f"qgemm_{name}", "QGemm", inputs, constants=("b", "bs", "bz", "c"), domain=MS, **attributes)
     return s
 
 

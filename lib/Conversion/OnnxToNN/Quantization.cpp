@@ -281,6 +281,29 @@ LogicalResult convertMatMulInteger(Node &node) {
   return failed(product) ? failure() : node.result(*product);
 }
 
+/// The scale that is an input, in the shape of a product: one for all, or one for each row (`rows`) or column.
+FailureOr<Tensor> productScale(Node &node, unsigned input, bool rows, Tensor product) {
+  Emitter &emit = node.emit;
+  Tensor scale = emit.cast(node.in(input), DataType::f32);
+  if (scale.count() == 1)
+    scale = emit.reshape(scale, {});
+  else if (rows && scale.rank() == 1)
+    scale = emit.reshape(scale, {scale.size(0), 1});
+  auto shape = broadcastShapes(scale.shape(), product.shape());
+  if (!shape || *shape != Shape(product.shape()))
+    return node.error() << "the scale " << node.in(input).tensorType() << " (input " << input
+                        << ") does not fit the product " << product.tensorType();
+  return emit.broadcast(scale, product.shape());
+}
+
+/// The levels of a product in f32 that has been divided by their scale.
+LogicalResult setProductLevels(Node &node, Tensor y, unsigned zeroPoint) {
+  if (node.in(zeroPoint).count() != 1)
+    return node.error() << "the result's zero point must be a scalar";
+  Tensor zero = node.emit.broadcast(node.emit.reshape(node.in(zeroPoint), {}), y.shape());
+  return node.result(toLevels(node.emit, y, zero, levelsOf(node.in(zeroPoint))));
+}
+
 /// Inputs: a, its scale and zero point, b with the same, scale and zero point of the result.
 LogicalResult convertQLinearMatMul(Node &node) {
   Emitter &emit = node.emit;
@@ -294,22 +317,53 @@ LogicalResult convertQLinearMatMul(Node &node) {
     return failure();
   Tensor y = emit.cast(*product, DataType::f32);
   for (auto [input, rows] : {std::pair(1u, true), {4u, false}, {6u, false}}) {
-    Tensor scale = emit.cast(node.in(input), DataType::f32);
-    if (scale.count() == 1)
-      scale = emit.reshape(scale, {});
-    else if (rows && scale.rank() == 1)
-      scale = emit.reshape(scale, {scale.size(0), 1});
-    auto shape = broadcastShapes(scale.shape(), y.shape());
-    if (!shape || *shape != Shape(y.shape()))
-      return node.error() << "the scale " << node.in(input).tensorType() << " (input " << input
-                          << ") does not fit the product " << y.tensorType();
-    scale = emit.broadcast(scale, y.shape());
-    y = input == 6 ? emit.div(y, scale) : emit.mul(y, scale);
+    FailureOr<Tensor> scale = productScale(node, input, rows, y);
+    if (failed(scale))
+      return failure();
+    y = input == 6 ? emit.div(y, *scale) : emit.mul(y, *scale);
   }
-  if (node.in(7).count() != 1)
-    return node.error() << "the result's zero point must be a scalar";
-  Tensor zero = emit.broadcast(emit.reshape(node.in(7), {}), y.shape());
-  return node.result(toLevels(emit, y, zero, levelsOf(node.in(7))));
+  return setProductLevels(node, y, 7);
+}
+
+/// Inputs: a matrix, its scale and zero point, another with the same, a bias in i32 whose scale is the product of theirs,
+/// scale and zero point of the result, without which it is of floats.
+LogicalResult convertQGemm(Node &node) {
+  Emitter &emit = node.emit;
+  bool swapsA = node.attr("transA", int64_t{0}) != 0, swapsB = node.attr("transB", int64_t{0}) != 0;
+  float alpha = static_cast<float>(node.attr("alpha", 1.0));
+  if (failed(checkIntegers(node, {0, 3})))
+    return failure();
+  if (node.in(0).rank() != 2 || node.in(3).rank() != 2)
+    return node.error() << "A and B must be matrices";
+  auto a = integerFactor(node, 0, 2, !swapsA), b = integerFactor(node, 3, 5, swapsB);
+  if (failed(a) || failed(b))
+    return failure();
+  auto turned = [&](Tensor x, bool swaps) { return swaps ? emit.transpose(x, {1, 0}) : x; };
+  auto product = matmul(node, turned(*a, swapsA), turned(*b, swapsB));
+  if (failed(product))
+    return failure();
+  if (auto bias = node.optional(6)) {
+    auto shape = broadcastShapes(product->shape(), bias->shape());
+    if (bias->type != DataType::i32 || !shape || *shape != Shape(product->shape()))
+      return node.error() << "C " << bias->tensorType() << " must be of i32, and broadcast to " << product->tensorType();
+    product = emit.add(*product, emit.broadcast(*bias, product->shape()));
+  }
+  Tensor y = emit.cast(*product, DataType::f32);
+  y = emit.mul(y, emit.like(y, alpha));
+  for (auto [input, rows] : {std::pair(1u, true), {4u, false}}) {
+    FailureOr<Tensor> scale = productScale(node, input, rows, y);
+    if (failed(scale))
+      return failure();
+    y = emit.mul(y, *scale);
+  }
+  if (node.has(7) != node.has(8))
+    return node.error() << "scale and zero point of the result come together";
+  if (!node.has(7))
+    return node.result(y);
+  FailureOr<Tensor> scale = productScale(node, 7, false, y);
+  if (failed(scale) || failed(checkIntegers(node, {8})))
+    return failure();
+  return setProductLevels(node, emit.div(y, *scale), 8);
 }
 
 /// Inputs: a, its scale and zero point, b with the same, scale and zero point of the result.
@@ -484,6 +538,7 @@ void spillway::addQuantization(OperatorTable &table) {
       {"GatherBlockQuantized", 1, convertGatherBlockQuantized, 3, 4, 1, integers,
        "rows of a matrix of bytes", microsoft},
       {"MatMulNBits", 1, convertMatMulNBits, 3, 6, 1, floats, "no g_idx", microsoft},
+      {"QGemm", 1, convertQGemm, 6, 9, 1, integers, "", microsoft},
       {"QLinearAdd", 1, convertQLinearBinary<&Emitter::add>, 2, 8, 1, integers, "", microsoft},
       {"QLinearMul", 1, convertQLinearBinary<&Emitter::mul>, 2, 8, 1, integers, "", microsoft},
       {"QuantizeLinear", 1, convertQuantizeLinear, 2, 3, 1, numeric, "no 8-bit floats", microsoft},
