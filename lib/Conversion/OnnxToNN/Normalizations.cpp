@@ -32,15 +32,15 @@ struct Norm {
   std::optional<Tensor> bias;
   int64_t axis;
   double epsilon;
-  /// The type of the statistics.
-  DataType stash;
+  /// The type that statistics are computed in, and the one that outputs of them have.
+  DataType stash, given;
 
   /// The normalised dimensions.
   SmallVector<int64_t> dims() const { return llvm::to_vector(llvm::seq(axis, x.rank())); }
 };
 
 FailureOr<Norm> readNorm(Node &node) {
-  Norm norm{node.in(0), node.in(1), node.optional(2), 0, node.attr("epsilon", 1e-5), DataType::f32};
+  Norm norm{node.in(0), node.in(1), node.optional(2), 0, node.attr("epsilon", 1e-5), DataType::f32, DataType::f32};
   auto axis = node.axis(node.attr("axis", int64_t{-1}), norm.x.rank());
   if (failed(axis))
     return failure();
@@ -53,6 +53,7 @@ FailureOr<Norm> readNorm(Node &node) {
   }
   if (!isFloat(norm.stash))
     return node.error() << "stash_type must be a floating-point type";
+  norm.given = norm.stash;
   if (norm.x.type == DataType::f64)
     norm.stash = DataType::f64;
   SmallVector<Tensor> parameters{norm.scale};
@@ -121,8 +122,8 @@ LogicalResult emitLayerNorm(Node &node, const Norm &norm) {
   Tensor inverse = inverseRoot(emit, norm, centred);
   if (!isPlain)
     node.set(0, scaleRows(emit, norm, centred, inverse));
-  node.set(1, mean);
-  node.set(2, inverse);
+  node.set(1, emit.cast(mean, norm.given));
+  node.set(2, emit.cast(inverse, norm.given));
   return success();
 }
 
@@ -152,7 +153,7 @@ LogicalResult emitRmsNorm(Node &node, const Norm &norm, unsigned inverse) {
   Tensor root = inverseRoot(emit, norm, x);
   if (!isPlain)
     node.set(0, scaleRows(emit, norm, x, root));
-  node.set(inverse, root);
+  node.set(inverse, emit.cast(root, norm.given));
   return success();
 }
 
@@ -183,7 +184,7 @@ LogicalResult normaliseRows(Node &node, Tensor x, unsigned scale, std::optional<
     return failure();
   DataType stash = x.type == DataType::f64 ? DataType::f64 : DataType::f32;
   Norm norm{x,           node.in(scale), bias ? node.optional(*bias) : std::nullopt,
-            x.rank() - 1, epsilon,        stash};
+            x.rank() - 1, epsilon,        stash, stash};
   return bias ? emitLayerNorm(node, norm) : emitRmsNorm(node, norm, 2);
 }
 

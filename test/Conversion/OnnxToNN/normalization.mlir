@@ -50,3 +50,17 @@ onnx.graph "main" inputs(["x", "s"]) dims([["", ""], [""]]) outputs(["y"]) {
   %y = onnx.node "RMSNormalization" (%x, %s) version 23 {} : tensor<2x4xf16>, tensor<4xf32>
   onnx.return %y : !onnx.value
 }
+
+// -----
+
+// Statistics of f64 are computed in f64, and given in the type that stash_type says, f32.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[MEAN:.*]] = nn.reduce <mean> %{{.*}} : tensor<2x4xf64>
+// CHECK: arith.truncf %{{.*}} : tensor<2x1xf64> to tensor<2x1xf32>
+// CHECK: arith.truncf %{{.*}} : tensor<2x1xf64> to tensor<2x1xf32>
+// CHECK: return %{{.*}} : tensor<2x4xf64>, tensor<2x1xf32>, tensor<2x1xf32>
+onnx.graph "main" inputs(["x", "s"]) dims([["", ""], [""]]) outputs(["y", "mean", "inverse"]) {
+^bb0(%x: tensor<2x4xf64>, %s: tensor<4xf64>):
+  %y:3 = onnx.node "LayerNormalization" (%x, %s) version 17 outputs 3 {} : tensor<2x4xf64>, tensor<4xf64>
+  onnx.return %y#0, %y#1, %y#2 : !onnx.value, !onnx.value, !onnx.value
+}
