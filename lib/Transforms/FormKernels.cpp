@@ -2,13 +2,13 @@
 
 #include "Groups.h"
 
+#include "dialects/NN/Views.h"
 #include "dialects/Zero/Zero.h"
 #include "spillway/Conversion/NNToVector/ColumnRuns.h"
 #include "spillway/Conversion/NNToVector/ConvPlan.h"
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/GemmPlan.h"
 #include "spillway/Conversion/NNToVector/KernelSpace.h"
-#include "spillway/Plan/Activations.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -144,7 +144,7 @@ private:
     std::optional<int64_t> first = slice ? slice.getFirstOfRun() : std::nullopt;
     if (!first || *first * nn::elementBytes(slice.getType().getElementType()) % viewAlignment != 0)
       return false;
-    Value source = plan::sourceOf(slice.getOperand());
+    Value source = nn::sourceOf(slice.getOperand());
     Operation *definition = source.getDefiningOp();
     if (definition && (isa<zero::UseOp, arith::ConstantOp>(definition) || isRepeatable(definition)))
       return false;
@@ -263,9 +263,9 @@ private:
 
   /// The state that a value is, perhaps in another shape, in part or repeated; null where it is none.
   static zero::UseOp readUse(Value value) {
-    value = plan::sourceOf(value);
+    value = nn::sourceOf(value);
     while (auto broadcast = value.getDefiningOp<nn::BroadcastOp>())
-      value = plan::sourceOf(broadcast.getOperand());
+      value = nn::sourceOf(broadcast.getOperand());
     return value.getDefiningOp<zero::UseOp>();
   }
 
