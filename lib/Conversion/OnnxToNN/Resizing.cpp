@@ -193,13 +193,8 @@ FailureOr<SmallVector<double>> readFloats(Node &node, unsigned i, StringRef what
     return failure();
   if (!isFloat(node.in(i).type) || node.in(i).rank() != 1)
     return node.error() << what << " must be a list of numbers, not " << node.in(i).tensorType();
-  SmallVector<double> numbers;
-  for (APFloat number : value->toAttr().getValues<APFloat>()) {
-    bool losesInfo;
-    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
-    numbers.push_back(number.convertToDouble());
-  }
-  return numbers;
+  std::vector<long double> numbers = asNumbers(*value, /*isUnsigned=*/false);
+  return SmallVector<double>(numbers.begin(), numbers.end());
 }
 
 bool isGiven(Node &node, unsigned i) { return node.has(i) && node.in(i).count() > 0; }
