@@ -4,6 +4,7 @@
 #include "lib/Import/InitialValues.h"
 #include "lib/Import/NodeOrder.h"
 #include "runtime/export/UntiedName.h"
+#include "spillway/Support/ElementCount.h"
 #include "spillway/Support/NamePatterns.h"
 
 #include "mlir/IR/Builders.h"
@@ -334,6 +335,8 @@ private:
       if (__builtin_mul_overflow(elements, static_cast<uint64_t>(dim.size.value_or(1)),
                                  &elements) ||
           elements > maxElements)
+    if (!elementCount(known))
+      return emitError(location) << "the shape has more than " << maxElementCount << " elements";
         return emitError(location) << "the shape has more than " << maxElements << " elements";
       shape.push_back(dim.size.value_or(ShapedType::kDynamic));
     }

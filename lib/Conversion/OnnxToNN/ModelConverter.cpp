@@ -191,6 +191,8 @@ static Shape packedShape(RankedTensorType type) {
 FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
   auto initializer = symbols.lookup<onnx::InitializerOp>(use.getInitializer());
   auto onnxType = cast<RankedTensorType>(initializer.getType());
+  if (!elementCount(onnxType.getShape()))
+    return emitError(initializer.getLoc(), "tensor '") << initializer.getName() << "' is too large";
   if (IntegerType packed = packedElement(onnxType.getElementType())) {
     auto bytes = RankedTensorType::get(packedShape(onnxType), packed);
     auto tensor = stateValue(use, initializer, bytes, DataType::u8);

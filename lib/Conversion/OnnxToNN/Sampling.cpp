@@ -200,7 +200,10 @@ LogicalResult convertGridSample(Node &node) {
   Emitter &emit = node.emit;
   Shape shape(x.shape().take_front(2)), points(grid.shape().drop_back());
   llvm::append_range(shape, ArrayRef<int64_t>(points).drop_front());
-  if (x.count() == 0 && *elementCount(shape) > 0)
+  auto count = elementCount(shape);
+  if (!count)
+    return node.error() << "the result is too large";
+  if (x.count() == 0 && *count > 0)
     return node.error() << "there is nothing to sample in " << x.tensorType();
   if (*elementCount(shape) == 0)
     return node.result(emit.splat(x.type, shape, 0));

@@ -1,6 +1,7 @@
 // What an ONNX value has become while its model is converted.
 #pragma once
 
+#include "spillway/Support/ElementCount.h"
 #include "spillway/Support/ElementType.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -51,13 +52,6 @@ bool isDataType(DataType type);
 mlir::DenseElementsAttr signlessElements(mlir::DenseElementsAttr elements);
 
 using Shape = llvm::SmallVector<int64_t>;
-
-/// So that no tensor has more than 2^58 bytes, and sums of a few sizes fit in an int64_t.
-inline constexpr int64_t maxElementCount = int64_t{1} << 55;
-
-/// Number of elements; nothing where a size is negative, or the sizes that are not zero make more
-/// than maxElementCount.
-std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 
 /// 0, 1, ... up to the rank.
 llvm::SmallVector<int64_t> allDims(int64_t rank);
