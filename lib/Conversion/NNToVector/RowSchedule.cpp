@@ -119,7 +119,7 @@ public:
   Value add(Value l, Value r) { return both<arith::AddFOp, arith::AddIOp>(l, r); }
   Value subtract(Value l, Value r) { return both<arith::SubFOp, arith::SubIOp>(l, r); }
   Value multiply(Value l, Value r) { return both<arith::MulFOp, arith::MulIOp>(l, r); }
-  Value divide(Value l, Value r) { return both<arith::DivFOp, arith::DivSIOp>(l, r); }
+  Value divide(Value l, Value r) { return arith::DivFOp::create(b, l, r); }
   Value maximum(Value l, Value r) {
     if (getElementTypeOrSelf(l).isInteger(1))
       return arith::OrIOp::create(b, l, r);

@@ -416,6 +416,20 @@ Tensor Emitter::reduce(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
 Tensor Emitter::reduceUnsignedOrder(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
                                     bool keep) {
   if (a.type == DataType::boolean)
+  if (kind == nn::ReductionKind::mean && !isFloat(a.type))
+    return integerMean(a, dims, keep);
+  if (kind == nn::ReductionKind::l1 && isUnsigned(a.type))
+    kind = nn::ReductionKind::sum;
     return cast(reduce(kind, cast(a, DataType::i8), dims, keep), DataType::boolean);
   return asUnsigned(reduce(kind, inSignedOrder(a), dims, keep), a.type);
 }
+/// The sum is divided in 64 bits, which hold it and the number of elements; the quotient truncates.
+Tensor Emitter::integerMean(Tensor a, ArrayRef<int64_t> dims, bool keep) {
+  Tensor wide = cast(a, isUnsigned(a.type) ? DataType::u64 : DataType::i64);
+  Tensor sum = reduce(nn::ReductionKind::sum, wide, dims, keep);
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= a.size(dim);
+  return cast(div(sum, splatInt(sum.type, sum.shape(), count)), a.type);
+}
+

@@ -141,3 +141,4 @@ private:
 };
 
 } // namespace spillway
+  Tensor integerMean(Tensor a, llvm::ArrayRef<int64_t> dims, bool keep);
