@@ -79,6 +79,8 @@ LogicalResult convertScatterElements(Node &node) {
   // The tuple of an update is its own position, but along the axis.
   Emitter &emit = node.emit;
   Shape single(indices.shape());
+  if (!llvm::all_of(indices.shape(), llvm::isInt<32>))
+    indices = emit.cast(indices, DataType::i64);
   single.push_back(1);
   SmallVector<Tensor> tuple;
   for (int64_t d = 0; d < data.rank(); ++d)
