@@ -338,7 +338,7 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
     auto value = valueOf(operand);
     if (failed(value)) // already reported
       return failure();
-    inputs.push_back(*value);
+    inputs.push_back(std::move(*value));
   }
   auto [row, isNewer] =
       OperatorTable::get().find(op.getDomain(), op.getOpType(), op.getVersion());

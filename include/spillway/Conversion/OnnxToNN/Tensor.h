@@ -9,6 +9,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <memory>
 #include <variant>
 
 namespace spillway {
@@ -30,7 +31,17 @@ struct Tensor {
   int64_t count() const { return tensorType().getNumElements(); }
 };
 
-using Sequence = llvm::SmallVector<Tensor>;
+/// Tensors in order, which copies share.
+class Sequence {
+public:
+  Sequence(llvm::SmallVector<Tensor> tensors)
+      : tensors(std::make_shared<const llvm::SmallVector<Tensor>>(std::move(tensors))) {}
+
+  llvm::ArrayRef<Tensor> get() const { return *tensors; }
+
+private:
+  std::shared_ptr<const llvm::SmallVector<Tensor>> tensors;
+};
 
 /// Nothing (an omitted optional, or the result of a node that failed), a tensor,
 /// or a sequence whose length is known.
