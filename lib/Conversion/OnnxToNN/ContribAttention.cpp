@@ -374,9 +374,8 @@ Tensor updateCache(Emitter &emit, std::optional<Tensor> past, Tensor fresh, Tens
   Tensor isNew = emit.compare(Order::less, offset, count);
   Tensor index =
       emit.min(emit.max(offset, emit.like(offset, 0)), emit.sub(count, emit.like(count, 1)));
-  Tensor moved{emit.create<nn::GatherElementsOp>(emit.typeOf(fresh.type, shape), fresh.value,
-                                                 index.value, 2),
-               fresh.type};
+  Tensor moved = fresh.moved(emit.create<nn::GatherElementsOp>(emit.typeOf(fresh.type, shape),
+                                                               fresh.value, index.value, 2));
   return emit.select(isPast, old, emit.select(isNew, moved, zero));
 }
 

@@ -84,9 +84,8 @@ LogicalResult convertGatherElements(Node &node) {
   if (failed(knownIndices(node, indices, data.size(*axis))))
     return failure();
   Emitter &emit = node.emit;
-  return node.result({emit.create<nn::GatherElementsOp>(emit.typeOf(data.type, indices.shape()),
-                                                        data.value, indices.value, *axis),
-                      data.type});
+  return node.result(data.moved(emit.create<nn::GatherElementsOp>(
+      emit.typeOf(data.type, indices.shape()), data.value, indices.value, *axis)));
 }
 
 LogicalResult convertGatherND(Node &node) {
@@ -104,9 +103,10 @@ LogicalResult convertGatherND(Node &node) {
   llvm::append_range(shape, data.shape().drop_front(batch + indices.shape().back()));
   if (!elementCount(shape))
     return node.error() << "the result is too large";
-  return node.result({emit.create<nn::GatherNDOp>(emit.typeOf(data.type, shape), data.value,
-                                                  indices.value, batch),
-                      data.type});
+  if (failed(knownIndices(node, indices, data.shape().slice(batch, indices.shape().back()))))
+    return failure();
+  return node.result(data.moved(emit.create<nn::GatherNDOp>(emit.typeOf(data.type, shape), data.value,
+                                                            indices.value, batch)));
 }
 
 /// The first elements along the time axis, as many as each batch says, in reverse order.
@@ -125,8 +125,8 @@ LogicalResult convertReverseSequence(Node &node) {
   Tensor position = emit.iota(DataType::i64, x.shape(), *time);
   Tensor mirrored = emit.sub(emit.sub(length, emit.like(length, 1)), position);
   Tensor source = emit.select(emit.compare(Emitter::Order::less, position, length), mirrored, position);
-  return node.result({emit.create<nn::GatherElementsOp>(x.tensorType(), x.value, source.value, *time),
-                      x.type});
+  return node.result(
+      x.moved(emit.create<nn::GatherElementsOp>(x.tensorType(), x.value, source.value, *time)));
 }
 
 } // namespace

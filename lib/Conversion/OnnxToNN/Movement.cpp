@@ -372,7 +372,7 @@ LogicalResult padWith(Node &node, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes
   if (*mode == nn::PadMode::constant)
     fill = (value ? emit.reshape(*value, {}) : emit.splat(x.type, {}, 0)).value;
   return node.result(
-      {emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill, low, *mode), x.type});
+      x.moved(emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill, low, *mode)));
 }
 
 LogicalResult convertPadAttributes(Node &node) {

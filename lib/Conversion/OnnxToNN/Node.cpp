@@ -104,7 +104,12 @@ FailureOr<int64_t> Node::intScalar(unsigned i, StringRef what) {
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asIntegers(*value, isUnsigned(in(i).type)).front();
+  if (!isFloat(in(i).type))
+    return asIntegers(*value, isUnsigned(in(i).type)).front();
+  double number = asDouble(*value, false);
+  if (!(std::abs(number) < 0x1p63))
+    return error() << what << " (input " << i << ") must be an integer of 64 bits, not " << number;
+  return static_cast<int64_t>(number);
 }
 
 FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
@@ -134,9 +139,16 @@ SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {
 LogicalResult Node::sameTypes(ArrayRef<unsigned> which) {
   Tensor first = in(which.front());
   for (unsigned i : which.drop_front())
-    if (in(i).type != first.type)
+/// The element type as diagnostics name it.
+static std::string elementName(Tensor tensor) {
+  if (tensor.bits == 0)
+    return std::string(name(tensor.type));
+  return (isUnsigned(tensor.type) ? "u" : "i") + std::to_string(tensor.bits);
+}
+
+    if (in(i).type != first.type || in(i).bits != first.bits)
       return error() << "inputs " << which.front() << " and " << i << " must have one type, not "
-                     << spillway::name(first.type) << " and " << spillway::name(in(i).type);
+                     << elementName(first) << " and " << elementName(in(i));
   return success();
 }
 

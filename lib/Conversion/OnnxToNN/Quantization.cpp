@@ -132,14 +132,7 @@ Tensor quantize(Emitter &emit, Tensor x, const Parameters &parameters, Levels le
 } // namespace
 
 LogicalResult spillway::checkZeroPoint(Node &node, unsigned x, unsigned zero) {
-  if (!node.has(zero))
-    return success();
-  if (failed(node.sameTypes({x, zero})))
-    return failure();
-  if (node.in(x).bits != node.in(zero).bits)
-    return node.error() << "inputs " << x << " and " << zero
-                        << " have integers of different widths";
-  return success();
+  return node.has(zero) ? node.sameTypes({x, zero}) : success();
 }
 
 LogicalResult spillway::checkIntegers(Node &node, ArrayRef<unsigned> inputs) {

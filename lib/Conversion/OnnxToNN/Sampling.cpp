@@ -42,9 +42,8 @@ Tensor elementsAt(Emitter &emit, Tensor image, ArrayRef<Tensor> indices) {
   Shape shape(indices.front().shape());
   shape.push_back(image.size(1));
   Tensor data = emit.transpose(image, channelsLast);
-  return {emit.create<nn::GatherNDOp>(emit.typeOf(image.type, shape), data.value, tuples.value,
-                                      /*batch_dims=*/1),
-          image.type};
+  return image.moved(emit.create<nn::GatherNDOp>(emit.typeOf(image.type, shape), data.value,
+                                                 tuples.value, /*batch_dims=*/1));
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,8 +28,8 @@ FailureOr<nn::ScatterKind> kindOf(Node &node) {
 
 /// Updates of `data` at index tuples, which have been checked.
 Tensor scatter(Emitter &emit, nn::ScatterKind kind, Tensor data, Tensor tuples, Tensor updates) {
-  auto make = [&](Tensor data, Tensor updates) -> Tensor {
-    return {emit.create<nn::ScatterOp>(kind, data.value, tuples.value, updates.value), data.type};
+  auto make = [&](Tensor data, Tensor updates) {
+    return data.moved(emit.create<nn::ScatterOp>(kind, data.value, tuples.value, updates.value));
   };
   bool ordered = kind == nn::ScatterKind::max || kind == nn::ScatterKind::min;
   if (!ordered || !isUnsigned(data.type))
@@ -39,9 +39,7 @@ Tensor scatter(Emitter &emit, nn::ScatterKind kind, Tensor data, Tensor tuples, 
 
 LogicalResult checkUpdates(Node &node, ArrayRef<int64_t> expected) {
   Tensor data = node.in(0), indices = node.in(1), updates = node.in(2);
-  if (indices.type != DataType::i64 && indices.type != DataType::i32)
-    return node.error() << "indices must be i64 or i32, not " << name(indices.type);
-  if (failed(node.sameTypes({0, 2})))
+  if (failed(checkIndexType(node, indices)) || failed(node.sameTypes({0, 2})))
     return failure();
   if (updates.shape() != expected)
     return node.error() << "updates " << updates.tensorType() << " do not fit indices "
@@ -127,8 +125,8 @@ LogicalResult convertTensorScatter(Node &node) {
   Tensor inside = emit.logicalAnd(emit.compare(Order::greaterOrEqual, position, first),
                                   emit.compare(Order::lessOrEqual, position, last));
   Tensor source = emit.min(emit.max(position, first), last);
-  Tensor moved{emit.create<nn::GatherElementsOp>(cache.tensorType(), update.value, source.value, *axis),
-               cache.type};
+  Tensor moved = update.moved(
+      emit.create<nn::GatherElementsOp>(cache.tensorType(), update.value, source.value, *axis));
   return node.result(emit.select(inside, moved, cache));
 }
 

@@ -97,9 +97,8 @@ Tensor spillway::padTo(Emitter &emit, Tensor x, ArrayRef<int64_t> low, ArrayRef<
                        Tensor fill) {
   if (x.shape() == shape && llvm::all_of(low, [](int64_t count) { return count == 0; }))
     return x;
-  return {emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill.value, low,
-                                 nn::PadMode::constant),
-          x.type};
+  return x.moved(emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill.value, low,
+                                        nn::PadMode::constant));
 }
 
 Tensor spillway::padDim(Emitter &emit, Tensor x, int64_t dim, int64_t low, int64_t size) {
@@ -119,9 +118,8 @@ Tensor spillway::windowElements(Emitter &emit, const SlidingWindows &sliding, Te
   llvm::append_range(shape, sliding.kernel);
   llvm::append_range(shape, sliding.windows);
   Tensor x = padTo(emit, image, low, padded, fill);
-  return {emit.create<nn::WindowsOp>(emit.typeOf(image.type, shape), x.value, sliding.strides,
-                                     sliding.dilations),
-          image.type};
+  return image.moved(emit.create<nn::WindowsOp>(emit.typeOf(image.type, shape), x.value,
+                                                sliding.strides, sliding.dilations));
 }
 
 Tensor spillway::spreadOut(Emitter &emit, Tensor x, int64_t dim, int64_t step) {

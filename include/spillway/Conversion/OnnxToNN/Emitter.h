@@ -53,8 +53,10 @@ public:
   /// A tensor of one dimension.
   Tensor vector(DataType type, llvm::ArrayRef<int64_t> values);
   Tensor constant(DataType type, mlir::DenseElementsAttr value);
-  /// A splat like `a`.
-  Tensor like(Tensor a, double value) { return splat(a.type, a.shape(), value); }
+  /// A splat like `a`. A number that a type of integers lacks is unfit (see takeUnfit).
+  Tensor like(Tensor a, double value) { return a.moved(splat(a.type, a.shape(), value).value); }
+  /// A splat like `a`, of which integers have all bits.
+  Tensor likeInt(Tensor a, int64_t value) { return a.moved(splatInt(a.type, a.shape(), value).value); }
   /// The values, where they are known at compile time.
   std::optional<TensorValue> known(Tensor a) { return values.lookup(a.value); }
 

@@ -29,6 +29,8 @@ struct Tensor {
   int64_t rank() const { return tensorType().getRank(); }
   int64_t size(int64_t dim) const { return tensorType().getDimSize(dim); }
   int64_t count() const { return tensorType().getNumElements(); }
+  /// A value that holds elements of this tensor, elsewhere.
+  Tensor moved(mlir::Value to) const { return {to, type, bits}; }
 };
 
 /// Tensors in order, which copies share.
