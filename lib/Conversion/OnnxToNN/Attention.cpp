@@ -57,7 +57,7 @@ LogicalResult readKeyCounts(Node &node, Heads &heads) {
                                   emit.broadcast(counts, row));
   if (heads.isCausal) {
     Shape matrix{heads.batch(), 1, heads.queries(), heads.keys()};
-    Tensor offset = emit.sub(counts, emit.like(counts, static_cast<double>(heads.queries())));
+    Tensor offset = emit.sub(counts, emit.likeInt(counts, heads.queries()));
     Tensor limit = emit.add(positions(emit, heads, 2, matrix), emit.broadcast(offset, matrix));
     keepOnly(emit, heads, emit.compare(Order::lessOrEqual, positions(emit, heads, 3, matrix), limit));
     heads.isCausal = false;

@@ -44,6 +44,7 @@ void Emitter::checkSize(Value value) {
 
 Tensor Emitter::constant(DataType type, DenseElementsAttr value) {
   Value result = arith::ConstantOp::create(builder, location, value);
+  ++made;
   checkSize(result);
   return {result, type};
 }
@@ -52,7 +53,10 @@ Tensor Emitter::splat(DataType type, ArrayRef<int64_t> shape, double value) {
   auto tensor = typeOf(type, shape);
   if (auto element = dyn_cast<FloatType>(tensor.getElementType()))
     return constant(type, DenseElementsAttr::get(tensor, toFloat(value, element)));
-  return splatInt(type, shape, static_cast<int64_t>(value));
+  std::optional<int64_t> integer = toInteger(value, type);
+  if (!integer)
+    unfit = Unfit{value, type};
+  return splatInt(type, shape, integer.value_or(0));
 }
 
 Tensor Emitter::splatInt(DataType type, ArrayRef<int64_t> shape, int64_t value) {
@@ -391,7 +395,7 @@ Tensor Emitter::pow(Tensor base, Tensor exponent) {
     if (power == 2)
       return mul(base, base);
     if (power == 3)
-      return mul(mul(base, base), base);
+      return inComputeType(base, [&](Tensor x) { return mul(mul(x, x), x); });
   }
   return inComputeType(base, [&](Tensor x) -> Tensor {
     return {create<math::PowFOp>(x.value, cast(exponent, x.type).value), x.type};
@@ -412,6 +416,10 @@ Tensor Emitter::reduce(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
   bool ordered = kind == nn::ReductionKind::max || kind == nn::ReductionKind::min;
   if (ordered && isUnsigned(a.type))
     return reduceUnsignedOrder(kind, a, dims, keep);
+  if (kind == nn::ReductionKind::mean && !isFloat(a.type))
+    return integerMean(a, dims, keep);
+  if (kind == nn::ReductionKind::l1 && isUnsigned(a.type))
+    kind = nn::ReductionKind::sum;
   Shape reduced, kept(a.shape());
   for (int64_t d = 0; d < a.rank(); ++d) {
     if (llvm::is_contained(dims, d))
@@ -423,17 +431,6 @@ Tensor Emitter::reduce(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
   return keep ? reshape(result, kept) : result;
 }
 
-/// nn.reduce compares integers as signed ones. Booleans go through i8.
-Tensor Emitter::reduceUnsignedOrder(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
-                                    bool keep) {
-  if (a.type == DataType::boolean)
-  if (kind == nn::ReductionKind::mean && !isFloat(a.type))
-    return integerMean(a, dims, keep);
-  if (kind == nn::ReductionKind::l1 && isUnsigned(a.type))
-    kind = nn::ReductionKind::sum;
-    return cast(reduce(kind, cast(a, DataType::i8), dims, keep), DataType::boolean);
-  return asUnsigned(reduce(kind, inSignedOrder(a), dims, keep), a.type);
-}
 /// The sum is divided in 64 bits, which hold it and the number of elements; the quotient truncates.
 Tensor Emitter::integerMean(Tensor a, ArrayRef<int64_t> dims, bool keep) {
   Tensor wide = cast(a, isUnsigned(a.type) ? DataType::u64 : DataType::i64);
@@ -444,3 +441,10 @@ Tensor Emitter::integerMean(Tensor a, ArrayRef<int64_t> dims, bool keep) {
   return cast(div(sum, splatInt(sum.type, sum.shape(), count)), a.type);
 }
 
+/// nn.reduce compares integers as signed ones. Booleans go through i8.
+Tensor Emitter::reduceUnsignedOrder(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
+                                    bool keep) {
+  if (a.type == DataType::boolean)
+    return cast(reduce(kind, cast(a, DataType::i8), dims, keep), DataType::boolean);
+  return asUnsigned(reduce(kind, inSignedOrder(a), dims, keep), a.type);
+}

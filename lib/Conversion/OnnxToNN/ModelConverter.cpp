@@ -366,11 +366,14 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
             dropouts ? &*dropouts : nullptr);
   LogicalResult converts = row->convert(node);
   bool oversized = emit.takeOversized();
+  auto unfit = emit.takeUnfit();
   if (failed(converts) || node.hasAttributeErrors())
     return failure();
   if (oversized)
     return emitError(op.getLoc()) << row->name << ": makes a tensor of more than "
                                   << maxElementCount << " elements";
+  if (unfit)
+    return emitError(op.getLoc()) << row->name << ": " << name(unfit->type) << " has no number " << unfit->value;
   node.warnOfUnknownAttributes();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), node.results())) {
     if (std::holds_alternative<std::monostate>(value) && !result.use_empty())

@@ -115,13 +115,13 @@ LogicalResult convertTensorScatter(Node &node) {
                                                        cache.shape()));
   }
   if (mode == "circular") {
-    Tensor size = emit.like(position, static_cast<double>(cache.size(*axis)));
+    Tensor size = emit.likeInt(position, cache.size(*axis));
     Tensor rest = emit.rem(position, size);
     position = emit.select(emit.compare(Order::less, rest, emit.like(rest, 0)),
                            emit.add(rest, size), rest);
   }
   Tensor first = emit.like(position, 0);
-  Tensor last = emit.like(position, static_cast<double>(update.size(*axis) - 1));
+  Tensor last = emit.likeInt(position, update.size(*axis) - 1);
   Tensor inside = emit.logicalAnd(emit.compare(Order::greaterOrEqual, position, first),
                                   emit.compare(Order::lessOrEqual, position, last));
   Tensor source = emit.min(emit.max(position, first), last);

@@ -65,7 +65,7 @@ public:
   mlir::FailureOr<TensorValue> known(unsigned i, llvm::StringRef what);
   /// The same for a list of integers.
   mlir::FailureOr<llvm::SmallVector<int64_t>> ints(unsigned i, llvm::StringRef what);
-  /// The same for an input with a single element.
+  /// The same for an input with a single element. What a number has behind its point is cut off.
   mlir::FailureOr<int64_t> intScalar(unsigned i, llvm::StringRef what);
   mlir::FailureOr<double> floatScalar(unsigned i, llvm::StringRef what);
   /// The same where it is known; nothing where it is not, or is no single boolean.
