@@ -351,6 +351,8 @@ LogicalResult convertBatchedScan(Node &node) {
   ScanAttributes &scan = *attributes;
   auto backwards = eachOf(node, "directions", scan.numScans);
   auto body = node.body("body", node.numInputs() - 1, node.numOutputs());
+  if (node.numInputs() < 2)
+    return node.error() << "there is nothing to scan";
   if (failed(backwards) || failed(body))
     return failure();
   scan.axes.assign(scan.numScans, 0);

@@ -384,18 +384,26 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
   return success();
 }
 
+LogicalResult ModelConverter::checkUnrolled(Location location) {
+  if (++unrolledNodes > maxUnrolledNodes)
+    return emitError(location) << "the loops have more than " << maxUnrolledNodes
+                               << " nodes in all their iterations";
+  if (emit.numMade() > maxUnrolledOperations)
+    return emitError(location) << "the model takes more than " << maxUnrolledOperations
+                               << " operations with its loops unrolled";
+  return success();
+}
+
 FailureOr<SmallVector<NodeValue>> ModelConverter::convertBody(Region &body,
                                                               ArrayRef<NodeValue> arguments) {
   Block &block = body.front();
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
     converted[argument] = value;
-  for (auto op : block.getOps<onnx::NodeOp>()) {
-    if (++unrolledNodes > maxUnrolledNodes)
-      return emitError(op.getLoc()) << "the loops have more than " << maxUnrolledNodes
-                                    << " nodes in all their iterations";
-    if (failed(convertNode(op)))
+  if (failed(checkUnrolled(body.getLoc())))
+    return failure();
+  for (auto op : block.getOps<onnx::NodeOp>())
+    if (failed(convertNode(op)) || failed(checkUnrolled(op.getLoc())))
       return failure();
-  }
   SmallVector<NodeValue> outputs;
   for (Value operand : block.getTerminator()->getOperands()) {
     auto value = valueOf(operand);
