@@ -1,26 +1,24 @@
 // Operators that pick elements by index.
 
-#include "spillway/Conversion/OnnxToNN/Node.h"
+#include "lib/Conversion/OnnxToNN/Indices.h"
 
 using namespace mlir;
 using namespace spillway;
 
-namespace {
-
-LogicalResult checkIndexType(Node &node, Tensor indices) {
+LogicalResult spillway::checkIndexType(Node &node, Tensor indices) {
   if (indices.type != DataType::i64 && indices.type != DataType::i32)
     return node.error() << "indices must be i64 or i32, not " << name(indices.type);
   return success();
 }
 
-/// Indices that are known, counted from zero; an error for one that lies outside.
-FailureOr<std::optional<SmallVector<int64_t>>> knownIndices(Node &node, Tensor indices,
-                                                            int64_t size) {
+FailureOr<std::optional<SmallVector<int64_t>>>
+spillway::knownIndices(Node &node, Tensor indices, ArrayRef<int64_t> sizes) {
   std::optional<TensorValue> known = node.emit.known(indices);
   if (!known)
     return std::optional<SmallVector<int64_t>>();
   SmallVector<int64_t> values = asIntegers(*known, false);
-  for (int64_t &value : values) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    int64_t size = sizes[i % sizes.size()];
     if (value < -size || value >= size)
       return node.error() << "index " << value << " lies outside a dimension of size " << size;
     if (value < 0)
@@ -28,6 +26,8 @@ FailureOr<std::optional<SmallVector<int64_t>>> knownIndices(Node &node, Tensor i
   }
   return std::optional(values);
 }
+
+namespace {
 
 /// The common difference of an arithmetic sequence (1 for one element), but zero.
 std::optional<int64_t> strideOf(ArrayRef<int64_t> values) {
@@ -120,6 +120,10 @@ LogicalResult convertReverseSequence(Node &node) {
     return node.error() << "there must be one length for each of the " << x.size(*batch)
                         << " batches, along another axis than time";
   Emitter &emit = node.emit;
+  if (auto known = emit.known(lengths))
+    for (int64_t length : asIntegers(*known, false))
+      if (length < 0 || length > x.size(*time))
+        return node.error() << "a batch has no " << length << " elements of " << x.size(*time);
   Tensor length =
       emit.broadcastInDims(emit.cast(lengths, DataType::i64), {*batch}, x.shape());
   Tensor position = emit.iota(DataType::i64, x.shape(), *time);

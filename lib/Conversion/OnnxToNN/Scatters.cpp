@@ -1,6 +1,6 @@
 // Operators that write elements at indices.
 
-#include "spillway/Conversion/OnnxToNN/Node.h"
+#include "lib/Conversion/OnnxToNN/Indices.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -57,7 +57,8 @@ LogicalResult convertScatterND(Node &node) {
                         << data.tensorType();
   Shape expected(indices.shape().drop_back());
   llvm::append_range(expected, data.shape().drop_front(indices.shape().back()));
-  if (failed(checkUpdates(node, expected)))
+  if (failed(checkUpdates(node, expected)) ||
+      failed(knownIndices(node, indices, data.shape().take_front(indices.shape().back()))))
     return failure();
   return node.result(scatter(node.emit, *kind, data, indices, node.in(2)));
 }
@@ -74,11 +75,13 @@ LogicalResult convertScatterElements(Node &node) {
   if (!fits)
     return node.error() << "indices " << indices.tensorType() << " do not fit data "
                         << data.tensorType();
+  if (failed(knownIndices(node, indices, data.size(*axis))))
+    return failure();
   // The tuple of an update is its own position, but along the axis.
   Emitter &emit = node.emit;
-  Shape single(indices.shape());
   if (!llvm::all_of(indices.shape(), llvm::isInt<32>))
     indices = emit.cast(indices, DataType::i64);
+  Shape single(indices.shape());
   single.push_back(1);
   SmallVector<Tensor> tuple;
   for (int64_t d = 0; d < data.rank(); ++d)
