@@ -51,17 +51,18 @@ StringRef Node::name() const {
   return location ? location.getName().getValue() : StringRef();
 }
 
-/// The node that reads a value, perhaps through copies, otherwise than as input `i` of `op_type`.
+/// The node that reads a value, perhaps through copies, otherwise than as input `i` of `opType`.
 static onnx::NodeOp otherReaderOf(Value value, unsigned i, StringRef opType) {
-  for (OpOperand &use : value.getUses()) {
-    auto node = dyn_cast<onnx::NodeOp>(use.getOwner());
-    if (!node || (node.getOpType() == opType && use.getOperandNumber() == i))
-      continue;
-    if (node.getOpType() != "Identity")
-      return node;
-    if (onnx::NodeOp other = otherReaderOf(node.getResult(0), i, opType))
-      return other;
-  }
+  SmallVector<Value> copies{value};
+  while (!copies.empty())
+    for (OpOperand &use : copies.pop_back_val().getUses()) {
+      auto node = dyn_cast<onnx::NodeOp>(use.getOwner());
+      if (!node || (node.getOpType() == opType && use.getOperandNumber() == i))
+        continue;
+      if (node.getOpType() != "Identity")
+        return node;
+      llvm::append_range(copies, node->getResults());
+    }
   return {};
 }
 
@@ -138,9 +139,6 @@ SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {
   return tensors;
 }
 
-LogicalResult Node::sameTypes(ArrayRef<unsigned> which) {
-  Tensor first = in(which.front());
-  for (unsigned i : which.drop_front())
 /// The element type as diagnostics name it.
 static std::string elementName(Tensor tensor) {
   if (tensor.bits == 0)
@@ -148,6 +146,9 @@ static std::string elementName(Tensor tensor) {
   return (isUnsigned(tensor.type) ? "u" : "i") + std::to_string(tensor.bits);
 }
 
+LogicalResult Node::sameTypes(ArrayRef<unsigned> which) {
+  Tensor first = in(which.front());
+  for (unsigned i : which.drop_front())
     if (in(i).type != first.type || in(i).bits != first.bits)
       return error() << "inputs " << which.front() << " and " << i << " must have one type, not "
                      << elementName(first) << " and " << elementName(in(i));
@@ -206,18 +207,24 @@ FailureOr<int64_t> Node::axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> given, int64_t rank) {
+FailureOr<SmallVector<int64_t>> Node::orderedAxes(ArrayRef<int64_t> given, int64_t rank) {
   SmallVector<int64_t> axes;
+  llvm::SmallDenseSet<int64_t> seen;
   for (int64_t each : given) {
     auto counted = axis(each, rank);
     if (failed(counted))
       return failure();
+    if (!seen.insert(*counted).second)
+      return error() << "axis " << *counted << " is given twice";
     axes.push_back(*counted);
   }
-  llvm::sort(axes);
-  auto twice = std::adjacent_find(axes.begin(), axes.end());
-  if (twice != axes.end())
-    return error() << "axis " << *twice << " is given twice";
+  return axes;
+}
+
+FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> given, int64_t rank) {
+  auto axes = orderedAxes(given, rank);
+  if (succeeded(axes))
+    llvm::sort(*axes);
   return axes;
 }
 

@@ -277,7 +277,7 @@ LogicalResult convertMatMulInteger(Node &node) {
 /// Inputs: a, its scale and zero point, b with the same, scale and zero point of the result.
 LogicalResult convertQLinearMatMul(Node &node) {
   Emitter &emit = node.emit;
-  if (failed(checkIntegers(node, {0, 3})) || !isInteger(node.in(7).type))
+  if (failed(checkIntegers(node, {0, 3, 7})))
     return failure();
   auto a = integerFactor(node, 0, 2, true), b = integerFactor(node, 3, 5, false);
   if (failed(a) || failed(b))

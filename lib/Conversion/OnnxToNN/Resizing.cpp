@@ -349,13 +349,10 @@ LogicalResult convertResize(Node &node) {
     return node.error() << "unknown nearest_mode '" << resizing.rounding << "'";
   SmallVector<int64_t> axes = allDims(x.rank());
   if (auto given = node.version() >= 18 ? node.intsAttr("axes") : std::nullopt) {
-    axes.clear();
-    for (int64_t each : *given) {
-      auto axis = node.axis(each, x.rank());
-      if (failed(axis))
-        return failure();
-      axes.push_back(*axis);
-    }
+    auto ordered = node.orderedAxes(*given, x.rank());
+    if (failed(ordered))
+      return failure();
+    axes = *ordered;
   }
   SmallVector<Dimension> dimensions;
   for (int64_t size : x.shape())

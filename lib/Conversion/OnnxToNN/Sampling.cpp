@@ -204,7 +204,7 @@ LogicalResult convertGridSample(Node &node) {
     return node.error() << "the result is too large";
   if (x.count() == 0 && *count > 0)
     return node.error() << "there is nothing to sample in " << x.tensorType();
-  if (*elementCount(shape) == 0)
+  if (*count == 0)
     return node.result(emit.splat(x.type, shape, 0));
   GridSampler sampler{emit, x,
                       padding == "zeros"    ? Padding::zeros

@@ -87,7 +87,9 @@ public:
   mlir::FailureOr<llvm::SmallVector<Tensor>> broadcastInputs();
   /// `axis` counted from zero, for `rank` dimensions; an error where it is outside.
   mlir::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
-  /// Axes counted from zero, ascending; an error for one outside or given twice.
+  /// Axes counted from zero, as they are ordered; an error for one outside or given twice.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> orderedAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+  /// The same, ascending.
   mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
   // Attributes. One of another kind than asked for is an error, after which the
