@@ -425,8 +425,8 @@ LogicalResult ReduceOp::verify() {
   auto expected = RankedTensorType::get(shape, from.getElementType());
   if (getType() != expected)
     return emitOpError("C2: the result must be ") << expected;
-  bool floatsOnly = getKind() == ReductionKind::l2 || getKind() == ReductionKind::log_sum ||
-                    getKind() == ReductionKind::log_sum_exp;
+  bool floatsOnly = getKind() == ReductionKind::mean || getKind() == ReductionKind::l2 ||
+                    getKind() == ReductionKind::log_sum || getKind() == ReductionKind::log_sum_exp;
   if (floatsOnly && !isa<FloatType>(from.getElementType()))
     return emitOpError("C3: ") << stringifyReductionKind(getKind()) << " needs floats";
   return success();

@@ -399,7 +399,8 @@ def NN_ReduceOp : NN_AnchorOp<"reduce", "row", /*readsMemory=*/0> {
     **Constraints**
     - C1: `dims` are strictly ascending and inside the operand's rank.
     - C2: the result has the remaining dimensions and the operand's element type.
-    - C3: kinds beyond sum, prod, max and min need floats, but sum_square, l1 and mean.
+    - C3: kinds beyond sum, prod, max and min need floats, but sum_square and l1, which takes integers
+      as signed ones.
   }];
   let arguments = (ins NN_ReductionKindAttr:$kind, NN_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs NN_Tensor:$result);

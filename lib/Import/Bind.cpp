@@ -1,6 +1,7 @@
 #include "lib/Import/Bind.h"
 
 #include "runtime/io/Npy.h"
+#include "spillway/Support/ElementType.h"
 #include "spillway/Support/Errors.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -93,7 +94,7 @@ FailureOr<ImportedTensor> fromTensorProto(StringRef path, RankedTensorType input
 }
 
 FailureOr<ImportedTensor> fromText(StringRef text, RankedTensorType type, Location location) {
-  if (!type.getElementType().isIntOrFloat())
+  if (!type.getElementType().isInteger() && !dataTypeOf(type.getElementType()))
     return emitError(location) << "has elements of " << type.getElementType()
                                << ", which cannot be bound";
   SmallVector<StringRef> texts = {text.trim()};

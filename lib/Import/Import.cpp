@@ -4,6 +4,7 @@
 #include "lib/Import/InitialValues.h"
 #include "lib/Import/NodeOrder.h"
 #include "runtime/export/UntiedName.h"
+#include "spillway/Support/ElementCount.h"
 #include "spillway/Support/NamePatterns.h"
 
 #include "mlir/IR/Builders.h"
@@ -11,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -327,17 +329,15 @@ private:
                                  << " are not supported";
     if (!input.shape)
       return emitError(location) << "has no shape; its rank must be known";
-    SmallVector<int64_t> shape;
-    uint64_t elements = 1;
+    SmallVector<int64_t> shape, known;
     for (const DimMessage &dim : *input.shape) {
       if (dim.size && *dim.size < 0)
         return emitError(location) << "dimension of size " << *dim.size;
-      if (__builtin_mul_overflow(elements, static_cast<uint64_t>(dim.size.value_or(1)),
-                                 &elements) ||
-          elements > maxElements)
-        return emitError(location) << "the shape has more than " << maxElements << " elements";
+      known.push_back(dim.size.value_or(1));
       shape.push_back(dim.size.value_or(ShapedType::kDynamic));
     }
+    if (!elementCount(known))
+      return emitError(location) << "the shape has more than " << maxElementCount << " elements";
     return RankedTensorType::get(shape, element);
   }
 
@@ -391,14 +391,19 @@ private:
   bool isTooLarge() const { return nodes > maxNodes; }
 
   LogicalResult importSubgraph(const GraphMessage &graph, Region &region, const Scope &outer,
-                               const Context &context) {
+                               const Context &context, Location location) {
+    if (graphDepth == maxGraphDepth)
+      return emitError(location) << "subgraphs are nested more than " << maxGraphDepth
+                                      << " deep with local functions inlined";
+    llvm::SaveAndRestore depth(graphDepth, graphDepth + 1);
     OpBuilder::InsertionGuard guard(builder);
     SmallVector<Type> types(graph.inputs.size(), ValueType::get(builder.getContext()));
     Block *body =
         builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), modelLocation));
     Scope scope{&outer, {}};
     for (auto [input, argument] : llvm::zip_equal(graph.inputs, body->getArguments()))
-      scope.values[input.name] = argument;
+      if (!scope.values.try_emplace(input.name, argument).second)
+        return emitError(location) << "a subgraph has two inputs named '" << input.name << "'";
     return importBody(graph, scope, context);
   }
 
@@ -478,6 +483,10 @@ private:
     if (isTooLarge())
       return emitError(location) << "the model has more than " << maxNodes
                                  << " nodes with its local functions inlined";
+    llvm::StringSet<> attributeNames;
+    for (const AttributeMessage &attribute : node.attributes)
+      if (!attributeNames.insert(attribute.name).second)
+        return emitError(location) << "has two attributes named '" << attribute.name << "'";
     StringRef domain = canonicalDomain(node.domain);
     if (auto function = functions.find(functionKey(domain, node.opType, node.overload));
         function != functions.end())
@@ -519,7 +528,7 @@ private:
         builder.getDictionaryAttr(fields), builder.getArrayAttr(graphNames), graphs.size());
     LogicalResult outcome = success();
     for (auto [graph, region] : llvm::zip_equal(graphs, op.getBodies()))
-      if (failed(importSubgraph(*graph, region, scope, context)))
+      if (failed(importSubgraph(*graph, region, scope, context, location)))
         outcome = failure();
     for (auto [name, result] : llvm::zip_equal(node.outputs, op.getOutputs()))
       if (failed(define(name, result, scope, location)))
@@ -654,7 +663,9 @@ private:
 
     Scope body;
     for (auto [i, name] : llvm::enumerate(function.inputs))
-      body.values[name] = i < inputs->size() ? (*inputs)[i] : none(location);
+      if (!body.values.try_emplace(name, i < inputs->size() ? (*inputs)[i] : none(location)).second)
+        return emitError(location) << "local function '" << function.name << "' has two inputs named '" << name
+                                   << "'";
     callStack.push_back(&function);
     LogicalResult nodes = importNodes(function.nodes, body, context);
     callStack.pop_back();
@@ -680,6 +691,8 @@ private:
   GraphOp mainGraph;
   llvm::StringMap<const FunctionMessage *> functions;
   SmallVector<const FunctionMessage *> callStack;
+  /// Of subgraphs, those around the calls of local functions included.
+  int graphDepth = 0;
   const Scope *mainScope = nullptr;
   NamePatterns untied;
   std::optional<InitialValues> initialValues;

@@ -2,6 +2,7 @@
 
 #include "runtime/io/ExternalData.h"
 #include "runtime/io/TensorProto.h"
+#include "spillway/Support/ElementCount.h"
 #include "spillway/Support/Errors.h"
 
 #include "mlir/IR/Builders.h"
@@ -28,14 +29,11 @@ FailureOr<RankedTensorType> tensorType(ArrayRef<int64_t> dims, int32_t dataType,
   Type element = elementType(dataType, location.getContext());
   if (!element)
     return emitError(location) << "tensors of " << dataTypeName(dataType) << " are not supported";
-  uint64_t elements = 1;
-  for (int64_t dim : dims) {
+  for (int64_t dim : dims)
     if (dim < 0)
       return emitError(location) << "dimension of size " << dim;
-    if (__builtin_mul_overflow(elements, static_cast<uint64_t>(dim), &elements) ||
-        elements > maxElements)
-      return emitError(location) << "the shape has more than " << maxElements << " elements";
-  }
+  if (!elementCount(dims))
+    return emitError(location) << "the shape has more than " << maxElementCount << " elements";
   return RankedTensorType::get(dims, element);
 }
 

@@ -14,9 +14,6 @@ inline constexpr uint64_t maxInlineBytes = 1024;
 /// The same for tensors that the file scatters or leaves sparse, which have no extent.
 inline constexpr uint64_t maxGatheredBytes = 1 << 20;
 
-/// Tensors have at most so many elements, so that sizes in bits fit in 64 bits.
-inline constexpr uint64_t maxElements = uint64_t(1) << 48;
-
 /// The file that is being read.
 struct SourceFile {
   std::filesystem::path path;

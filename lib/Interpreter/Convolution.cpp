@@ -10,13 +10,6 @@ using namespace spillway::nn;
 
 namespace {
 
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 /// Steps to the next index in row-major order.
 void advance(MutableArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
   for (size_t d = shape.size(); d-- > 0;) {
@@ -60,8 +53,8 @@ std::vector<T> convolve(ConvOp op, const std::vector<T> &input, const std::vecto
   int64_t batch = op.getInput().getType().getDimSize(0), groups = op.getGroups();
   int64_t channels = op.getFilter().getType().getDimSize(1);
   int64_t filters = op.getFilter().getType().getDimSize(0) / groups;
-  int64_t area = product(plane.sizes), places = product(plane.kernel),
-          windows = product(plane.windows);
+  int64_t area = ShapedType::getNumElements(plane.sizes), places = ShapedType::getNumElements(plane.kernel),
+          windows = ShapedType::getNumElements(plane.windows);
   std::vector<T> sums(batch * groups * filters * windows), elements(windows);
   for (int64_t image = 0; image < batch * groups; ++image)
     for (int64_t c = 0; c < channels; ++c) {

@@ -118,10 +118,6 @@ int64_t reduceIntegers(ReductionKind kind, ArrayRef<int64_t> row, unsigned width
   switch (kind) {
   case ReductionKind::sum:
     return fold(0, add<int64_t>);
-  case ReductionKind::mean: {
-    int64_t total = llvm::SignExtend64(fold(0, add<int64_t>), width);
-    return row.empty() ? 0 : total / static_cast<int64_t>(row.size());
-  }
   case ReductionKind::prod:
     return fold(1, multiply);
   case ReductionKind::max:

@@ -26,28 +26,6 @@ StringRef spillway::plan::nameOf(Location location) {
   return {};
 }
 
-/// What a value is another view of; null where it is none.
-static Value viewedBy(Value value) {
-  if (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
-    return reshape.getOperand();
-  auto slice = value.getDefiningOp<nn::SliceOp>();
-  return slice && slice.getFirstOfRun() ? slice.getOperand() : Value();
-}
-
-Value spillway::plan::sourceOf(Value value) {
-  while (Value viewed = viewedBy(value))
-    value = viewed;
-  return value;
-}
-
-uint64_t spillway::plan::offsetInSource(Value value) {
-  int64_t offset = 0;
-  for (; Value viewed = viewedBy(value); value = viewed)
-    if (auto slice = value.getDefiningOp<nn::SliceOp>())
-      offset += *slice.getFirstOfRun() * nn::elementBytes(slice.getType().getElementType());
-  return static_cast<uint64_t>(offset);
-}
-
 uint64_t spillway::plan::lookupPieceBytes(zero::StateOp state) {
   if (zero::isLinked(state)) {
     RankedTensorType type = state.getTensorType();

@@ -2,13 +2,13 @@
 
 #include "Groups.h"
 
+#include "dialects/NN/Views.h"
 #include "dialects/Zero/Zero.h"
 #include "spillway/Conversion/NNToVector/ColumnRuns.h"
 #include "spillway/Conversion/NNToVector/ConvPlan.h"
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/GemmPlan.h"
 #include "spillway/Conversion/NNToVector/KernelSpace.h"
-#include "spillway/Plan/Activations.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -52,15 +52,14 @@ bool followsFromPlace(Operation *op, unsigned steps = 4) {
 /// follows from.
 bool isRepeatable(Operation *op) {
   constexpr int64_t largeBytes = 4 << 20;
-  if (llvm::any_of(op->getUsers(), readsMemory))
-    return false;
-  if (isMadeOfPlaces(op))
-    return true;
-  return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && followsFromPlace(op) &&
-         nn::tensorBytes(cast<RankedTensorType>(op->getResult(0).getType())) >= largeBytes &&
-         llvm::all_of(op->getUsers(), [](Operation *user) {
-           return OpTrait::hasElementwiseMappableTraits(user) || isAnchor(user);
-         });
+  auto isLargeBesideSource = [&] {
+    return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && followsFromPlace(op) &&
+           nn::tensorBytes(cast<RankedTensorType>(op->getResult(0).getType())) >= largeBytes &&
+           llvm::all_of(op->getUsers(), [](Operation *user) {
+             return OpTrait::hasElementwiseMappableTraits(user) || isAnchor(user);
+           });
+  };
+  return (isMadeOfPlaces(op) || isLargeBesideSource()) && llvm::none_of(op->getUsers(), readsMemory);
 }
 
 /// What becomes one kernel.
@@ -139,29 +138,44 @@ private:
 
   /// A run of elements of what several kernels read in parts, or of an argument: a place in it, as a
   /// reshape is. Kernels that read one part each, at one step of a sequence, are then equal.
-  bool staysView(Operation *op) const {
+  bool staysView(Operation *op) {
     auto slice = dyn_cast<nn::SliceOp>(op);
     std::optional<int64_t> first = slice ? slice.getFirstOfRun() : std::nullopt;
     if (!first || *first * nn::elementBytes(slice.getType().getElementType()) % viewAlignment != 0)
       return false;
-    Value source = plan::sourceOf(slice.getOperand());
+    Value source = nn::sourceOf(slice.getOperand());
     Operation *definition = source.getDefiningOp();
     if (definition && (isa<zero::UseOp, arith::ConstantOp>(definition) || isRepeatable(definition)))
       return false;
-    SmallVector<Value> views{source};
+    return (!definition || isShared(source)) && !isReturned(slice.getResult());
+  }
+
+  /// Whether a value and its views are read by more than the one group that has been made so far.
+  bool isShared(Value source) {
+    if (auto found = shared.find(source); found != shared.end())
+      return found->second;
     Group *common = nullptr;
-    bool isShared = !definition;
-    while (!views.empty())
-      for (Operation *user : views.pop_back_val().getUsers()) {
-        if (isa<nn::ReshapeOp, nn::SliceOp>(user)) {
-          views.push_back(user->getResult(0));
-          continue;
-        }
-        Group *group = groupOf.lookup(user);
-        isShared |= !group || (common && common != group);
-        common = group;
+    SmallVector<std::pair<Value::user_iterator, Value::user_iterator>> rest{{source.user_begin(), source.user_end()}};
+    while (!rest.empty()) {
+      auto &[next, end] = rest.back();
+      if (next == end) {
+        rest.pop_back();
+        continue;
       }
-    return isShared && !isReturned(slice.getResult());
+      Operation *user = *next++;
+      if (isa<nn::ReshapeOp, nn::SliceOp>(user)) {
+        Value view = user->getResult(0);
+        rest.emplace_back(view.user_begin(), view.user_end());
+        continue;
+      }
+      Group *group = groupOf.lookup(user);
+      if (!group) // perhaps not yet
+        return true;
+      if (common && common != group)
+        return shared[source] = true;
+      common = group;
+    }
+    return shared[source] = false;
   }
 
   static bool isReturned(Value value) {
@@ -263,9 +277,9 @@ private:
 
   /// The state that a value is, perhaps in another shape, in part or repeated; null where it is none.
   static zero::UseOp readUse(Value value) {
-    value = plan::sourceOf(value);
+    value = nn::sourceOf(value);
     while (auto broadcast = value.getDefiningOp<nn::BroadcastOp>())
-      value = plan::sourceOf(broadcast.getOperand());
+      value = nn::sourceOf(broadcast.getOperand());
     return value.getDefiningOp<zero::UseOp>();
   }
 
@@ -284,6 +298,8 @@ private:
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
   llvm::DenseSet<Operation *> repeated;
+  /// What isShared has found of sources all of whose readers have a group.
+  llvm::DenseMap<Value, bool> shared;
 };
 
 /// Makes kernels of groups and calls of kernels, equal kernels once.

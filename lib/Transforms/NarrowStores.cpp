@@ -2,9 +2,9 @@
 
 #include "Groups.h"
 
+#include "dialects/NN/Views.h"
 #include "dialects/Zero/Zero.h"
 #include "spillway/Conversion/NNToVector/KernelSpace.h"
-#include "spillway/Plan/Activations.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
@@ -100,7 +100,7 @@ private:
     Operation *user = use.getOwner();
     if (isa<nn::ReshapeOp, nn::SliceOp>(user)) {
       Value view = user->getResult(0);
-      uint64_t elements = plan::offsetInSource(view) / sizeof(float);
+      uint64_t elements = nn::offsetInSource(view) / sizeof(float);
       return elements * nn::elementBytes(stored) % viewAlignment == 0 &&
              llvm::all_of(view.getUses(), [&](OpOperand &next) { return allowsNarrow(next); });
     }

@@ -596,9 +596,30 @@ def newest():
     return s
 
 
+def integers():
+    """What the element type decides."""
+    s = Suite("integers", run_reference)
+    large = np.array([[3000000000, 0], [4000000000, 4]], np.uint32)
+    for op in ("ReduceMean", "ReduceL1"):
+        s.one(f"{op}_u32".lower(), op, {"x": large[:, :1] if op == "ReduceL1" else large, "axes": np.array([1])},
+              constants=("axes",), opset=18)
+    s.one("reducemean_u64", "ReduceMean", {"x": np.array([2**63, 2**62], np.uint64)}, opset=18)
+    s.one("reducemean_i32", "ReduceMean", {"x": s.ints(-10**6, 10**6, (3, 700), np.int32), "axes": np.array([1])}, constants=("axes",), opset=18)
+    s.one("reducemean_i64_columns", "ReduceMean", {"x": s.ints(-10**6, 10**6, (300, 5)), "axes": np.array([0])}, constants=("axes",), opset=18)
+    s.one("shrink_u8", "Shrink", {"x": np.arange(5).astype(np.uint8)}, lambd=1.5)
+    s.one("shrink_i32", "Shrink", {"x": np.arange(-5, 6).astype(np.int32)}, lambd=1.5, bias=0.5)
+    a, b = s.ints(-9, 10, (3, 4), np.int32), s.ints(-9, 10, (4, 5), np.int32)
+    c = s.ints(-9, 10, (3, 5), np.int32)
+    s.one("gemm_halves", "Gemm", {"a": a, "b": b, "c": c}, alpha=0.5, beta=1.25)
+    s.one("gemm_double", "Gemm", {"a": a, "b": b, "c": c}, alpha=2.0, beta=-1.0)
+    s.one("cube_f16", "Pow", {"x": (np.arange(64) / 64 + 1).astype(np.float16) + np.float16(0.01), "y": np.array(3, np.float16)}, constants=("y",), opset=15)
+    s.one("onehot_f16", "OneHot", {"i": np.array([0, 2, -1]), "d": np.array(3, np.float16), "v": np.array([0, 1])}, constants=("d",), opset=11)
+    return s
+
+
 def main():
     folder, chosen = sys.argv[1], sys.argv[2:]
-    for make in (contrib, quantization, quantized_images, recurrent, control_flow, newest):
+    for make in (contrib, quantization, quantized_images, recurrent, control_flow, newest, integers):
         if not chosen or make.__name__ in chosen:
             make().write(folder)
 

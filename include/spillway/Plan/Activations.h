@@ -1,6 +1,7 @@
 // What a step computes and keeps for a while: when it lives and where it lies.
 #pragma once
 
+#include "dialects/NN/Views.h"
 #include "dialects/Zero/Zero.h"
 #include "spillway/Plan/IntervalLayout.h"
 #include "spillway/Plan/SharedRoom.h"
@@ -15,11 +16,8 @@ namespace spillway::plan {
 /// The name that a location gives, empty where it gives none.
 llvm::StringRef nameOf(mlir::Location location);
 
-/// The value that names the same bytes, or more around them: through reshapes, and through slices
-/// that are runs of elements.
-mlir::Value sourceOf(mlir::Value value);
-/// Where a value's bytes begin in those of its source.
-uint64_t offsetInSource(mlir::Value value);
+using nn::offsetInSource;
+using nn::sourceOf;
 
 /// Arguments, results, scratch and look-up staging of a function in kernel form,
 /// unscheduled or scheduled, and what of it waits on the drive. Moments are the calls and look-ups in order.

@@ -14,13 +14,6 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 /// Dimensions [begin, end) of a tensor.
 struct DimRange {
   unsigned begin, end;
@@ -55,7 +48,7 @@ std::optional<ColumnRun> throughDims(ColumnRun run, DimRange columns, ArrayRef<i
   }
   if (expected != columns.end)
     return std::nullopt;
-  run.inner = product(operandShape.drop_front(last + 1));
+  run.inner = ShapedType::getNumElements(operandShape.drop_front(last + 1));
   return run;
 }
 

@@ -26,13 +26,6 @@ constexpr int64_t minBlockWindows = 64;
 constexpr int64_t maxSlabBytes = 64 << 10;
 constexpr int64_t cacheLine = 64;
 
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 int64_t areaBytes(int64_t elements, Type element) {
   return llvm::alignTo(elements * nn::elementBytes(element), cacheLine);
 }
@@ -91,15 +84,15 @@ ConvShape::ConvShape(nn::ConvOp conv)
   filters = conv.getFilter().getType().getDimSize(0) / groups;
   channels = conv.getFilter().getType().getDimSize(1);
   if (isPointwise(conv)) {
-    sizes = windows = {product(sizes)};
+    sizes = windows = {ShapedType::getNumElements(sizes)};
     kernel = strides = dilations = {1};
     low = {0};
   }
 }
 
-int64_t ConvShape::area() const { return product(sizes); }
-int64_t ConvShape::places() const { return product(kernel); }
-int64_t ConvShape::rowCount() const { return product(ArrayRef(windows).drop_back()); }
+int64_t ConvShape::area() const { return ShapedType::getNumElements(sizes); }
+int64_t ConvShape::places() const { return ShapedType::getNumElements(kernel); }
+int64_t ConvShape::rowCount() const { return ShapedType::getNumElements(ArrayRef(windows).drop_back()); }
 int64_t ConvShape::filterPanels() const { return llvm::divideCeil(filters, panelWidth); }
 bool ConvShape::fillsPanels() const { return groups == 1 || filters % panelWidth == 0; }
 
@@ -201,12 +194,12 @@ DepthwiseConvPlan::DepthwiseConvPlan(nn::ConvOp conv) : shape(conv) {
     slabSizes.push_back(std::max<int64_t>(0, seen(d, d == 0 ? slabWindows : shape.windows[d])));
 }
 
-int64_t DepthwiseConvPlan::slabRows() const { return product(slabSizes); }
+int64_t DepthwiseConvPlan::slabRows() const { return ShapedType::getNumElements(slabSizes); }
 
 int64_t DepthwiseConvPlan::windowStride() const {
   return slabSizes.empty()
              ? 0
-             : shape.strides.front() * product(ArrayRef(slabSizes).drop_front()) * rowStride();
+             : shape.strides.front() * ShapedType::getNumElements(ArrayRef(slabSizes).drop_front()) * rowStride();
 }
 
 bool kernels::wantsFilterPanels(nn::ConvOp conv) {

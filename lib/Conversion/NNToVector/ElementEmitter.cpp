@@ -209,6 +209,9 @@ Value ElementEmitter::branch(Value condition, Type element, bool uniform, Branch
 
 LaneIndex ElementEmitter::checkedIndex(Value index, int64_t size) {
   ImplicitLocOpBuilder &b = builder();
+  if (unsigned width = getElementTypeOrSelf(index).getIntOrFloatBitWidth(); !llvm::isIntN(width, size))
+    index = arith::ExtSIOp::create(
+        b, laneType(b.getI64Type(), isa<VectorType>(index.getType()) ? lanes() : 1), index);
   Type type = index.getType();
   auto limit = [&](int64_t value) -> Value {
     TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);

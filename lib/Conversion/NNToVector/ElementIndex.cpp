@@ -21,11 +21,6 @@ Value IndexMath::once(Kind kind, Value lhs, Value rhs, int64_t constant, Make ma
   return made;
 }
 
-static int64_t floorQuotient(int64_t dividend, int64_t by) {
-  int64_t quotient = dividend / by;
-  return dividend % by < 0 ? quotient - 1 : quotient;
-}
-
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
@@ -112,7 +107,7 @@ ScalarIndex IndexMath::divideScalar(const ScalarIndex &unknown, int64_t by) {
   if (index.constant != 0 &&
       (index.constant % by == 0 || kernel_.facts(index.value).divisor % by == 0)) {
     ScalarIndex quotient = divideScalar({index.value, 0}, by);
-    quotient.constant += floorQuotient(index.constant, by);
+    quotient.constant += llvm::divideFloorSigned(index.constant, by);
     return quotient;
   }
   // (x * multiple of by) / by
@@ -137,7 +132,7 @@ ScalarIndex IndexMath::remainderScalar(const ScalarIndex &unknown, int64_t by) {
   if (by == 1)
     return {};
   if (!index.value || kernel_.facts(index.value).divisor % by == 0)
-    return {{}, index.constant - floorQuotient(index.constant, by) * by};
+    return {{}, index.constant - llvm::divideFloorSigned(index.constant, by) * by};
   if (known.bound <= by)
     return index;
   if (index.constant != 0 && index.constant % by == 0)
@@ -291,7 +286,7 @@ bool IndexMath::staysInBlock(const ScalarIndex &base, int64_t span, int64_t by) 
       return true;
   }
   int64_t block = base.value ? std::gcd(kernel_.facts(base.value).divisor, by) : by;
-  return base.constant - floorQuotient(base.constant, block) * block + span < block;
+  return base.constant - llvm::divideFloorSigned(base.constant, block) * block + span < block;
 }
 
 std::pair<LaneIndex, LaneIndex> IndexMath::divideLanes(const LaneIndex &index, int64_t by) {

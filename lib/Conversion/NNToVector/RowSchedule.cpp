@@ -39,13 +39,6 @@ SmallVector<int64_t> combinedDims(Operation *anchor) {
   return llvm::to_vector(llvm::seq<int64_t>(first, rank));
 }
 
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 /// How the lines of an anchor lie in its operand.
 struct Lines {
   Value operand;
@@ -71,8 +64,8 @@ struct Lines {
         keptDims.push_back(dim);
       (combined ? combinedSizes : keptSizes).push_back(size);
     }
-    lines = product(keptSizes);
-    length = product(combinedSizes);
+    lines = ShapedType::getNumElements(keptSizes);
+    length = ShapedType::getNumElements(combinedSizes);
     int64_t rank = shape.size();
     along = combinedDims.empty() ? false : combinedDims.back() == rank - 1;
     for (int64_t dim = rank - 1; along && dim >= 0 && llvm::is_contained(combinedDims, dim); --dim)
@@ -126,7 +119,7 @@ public:
   Value add(Value l, Value r) { return both<arith::AddFOp, arith::AddIOp>(l, r); }
   Value subtract(Value l, Value r) { return both<arith::SubFOp, arith::SubIOp>(l, r); }
   Value multiply(Value l, Value r) { return both<arith::MulFOp, arith::MulIOp>(l, r); }
-  Value divide(Value l, Value r) { return both<arith::DivFOp, arith::DivSIOp>(l, r); }
+  Value divide(Value l, Value r) { return arith::DivFOp::create(b, l, r); }
   Value maximum(Value l, Value r) {
     if (getElementTypeOrSelf(l).isInteger(1))
       return arith::OrIOp::create(b, l, r);

@@ -21,13 +21,6 @@ nn::ScatterOp scatterOf(nn::KernelOp kernel) {
   return llvm::hasSingleElement(scatters) ? *scatters.begin() : nn::ScatterOp();
 }
 
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 /// Data as `rows` slices of `width` elements, of which `tuples` are updated.
 struct ScatterSpace {
   ArrayRef<int64_t> addressed, slice, leading;
@@ -40,9 +33,9 @@ struct ScatterSpace {
     addressed = data.take_front(indices.back());
     slice = data.drop_front(indices.back());
     leading = indices.drop_back();
-    rows = product(addressed);
-    width = product(slice);
-    tuples = product(leading);
+    rows = ShapedType::getNumElements(addressed);
+    width = ShapedType::getNumElements(slice);
+    tuples = ShapedType::getNumElements(leading);
   }
 
   int64_t units() const { return llvm::divideCeil(width, unitElements); }

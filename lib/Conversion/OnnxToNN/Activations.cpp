@@ -180,11 +180,15 @@ LogicalResult convertThresholdedRelu(Node &node) {
 LogicalResult convertShrink(Node &node) {
   double bias = node.attr("bias", 0.0), lambd = node.attr("lambd", 0.5);
   Emitter &emit = node.emit;
-  Tensor x = node.in(0), offset = emit.like(x, bias);
+  DataType type = node.in(0).type;
+  // Neither attribute need be an integer where the input holds some.
+  Tensor x = isFloat(type) ? node.in(0) : emit.cast(node.in(0), DataType::f64);
+  Tensor offset = emit.like(x, bias);
   Tensor below = emit.select(emit.compare(Order::less, x, emit.like(x, -lambd)),
                              emit.add(x, offset), emit.like(x, 0));
-  return node.result(emit.select(emit.compare(Order::greater, x, emit.like(x, lambd)),
-                                 emit.sub(x, offset), below));
+  Tensor result = emit.select(emit.compare(Order::greater, x, emit.like(x, lambd)),
+                              emit.sub(x, offset), below);
+  return node.result(emit.cast(result, type));
 }
 
 LogicalResult convertClipAttributes(Node &node) {

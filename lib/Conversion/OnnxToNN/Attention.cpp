@@ -1,6 +1,7 @@
 // Attention and rotary position embedding.
 
 #include "lib/Conversion/OnnxToNN/Heads.h"
+#include "lib/Conversion/OnnxToNN/Windows.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -28,9 +29,7 @@ LogicalResult readMask(Node &node, Heads &heads) {
     Tensor hidden = isBoolean ? emit.splatInt(DataType::boolean, {}, 0)
                               : emit.splat(mask.type, {}, -std::numeric_limits<double>::infinity());
     shape[3] = heads.keys();
-    mask = {emit.create<nn::PadOp>(emit.typeOf(mask.type, shape), mask.value, hidden.value,
-                                   ArrayRef<int64_t>{0, 0, 0, 0}, nn::PadMode::constant),
-            mask.type};
+    mask = padTo(emit, mask, {0, 0, 0, 0}, shape, hidden);
   }
   Shape scores{heads.batch(), heads.query.size(1), heads.queries(), heads.keys()};
   auto joint = broadcastShapes(shape, scores);
@@ -58,7 +57,7 @@ LogicalResult readKeyCounts(Node &node, Heads &heads) {
                                   emit.broadcast(counts, row));
   if (heads.isCausal) {
     Shape matrix{heads.batch(), 1, heads.queries(), heads.keys()};
-    Tensor offset = emit.sub(counts, emit.like(counts, static_cast<double>(heads.queries())));
+    Tensor offset = emit.sub(counts, emit.likeInt(counts, heads.queries()));
     Tensor limit = emit.add(positions(emit, heads, 2, matrix), emit.broadcast(offset, matrix));
     keepOnly(emit, heads, emit.compare(Order::lessOrEqual, positions(emit, heads, 3, matrix), limit));
     heads.isCausal = false;

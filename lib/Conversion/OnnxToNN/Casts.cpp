@@ -18,6 +18,8 @@ LogicalResult convertCast(Node &node) {
 LogicalResult convertCastLike(Node &node) {
   node.ignoreAttr("saturate");
   node.ignoreAttr("round_mode");
+  if (Tensor like = node.in(1); like.bits != 0)
+    return node.error() << "elements of " << int{like.bits} << " bits are not supported as results";
   return node.result(node.emit.cast(node.in(0), node.in(1).type));
 }
 

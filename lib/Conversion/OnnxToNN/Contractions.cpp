@@ -127,15 +127,19 @@ LogicalResult convertGemm(Node &node) {
     return node.error() << a.tensorType() << " and " << b.tensorType()
                         << " do not fit as factors";
   Emitter &emit = node.emit;
-  Tensor y = scaleBy(emit, multiply(emit, lhs, rhs, {}), alpha);
+  Tensor y = multiply(emit, lhs, rhs, {});
+  // Neither factor need be an integer where the matrices hold some.
+  if (!isFloat(a.type) && (alpha != 1 || beta != 1))
+    y = emit.cast(y, DataType::f64);
+  y = scaleBy(emit, y, alpha);
   if (auto c = node.optional(2)) {
     auto shape = broadcastShapes(y.shape(), c->shape());
     if (!shape || *shape != Shape(y.shape()))
       return node.error() << "C " << c->tensorType() << " does not broadcast to "
                           << y.tensorType();
-    y = emit.add(y, emit.broadcast(scaleBy(emit, *c, beta), y.shape()));
+    y = emit.add(y, emit.broadcast(scaleBy(emit, emit.cast(*c, y.type), beta), y.shape()));
   }
-  return node.result(y);
+  return node.result(emit.cast(y, a.type));
 }
 
 } // namespace

@@ -374,9 +374,8 @@ Tensor updateCache(Emitter &emit, std::optional<Tensor> past, Tensor fresh, Tens
   Tensor isNew = emit.compare(Order::less, offset, count);
   Tensor index =
       emit.min(emit.max(offset, emit.like(offset, 0)), emit.sub(count, emit.like(count, 1)));
-  Tensor moved{emit.create<nn::GatherElementsOp>(emit.typeOf(fresh.type, shape), fresh.value,
-                                                 index.value, 2),
-               fresh.type};
+  Tensor moved = fresh.moved(emit.create<nn::GatherElementsOp>(emit.typeOf(fresh.type, shape),
+                                                               fresh.value, index.value, 2));
   return emit.select(isPast, old, emit.select(isNew, moved, zero));
 }
 
@@ -486,13 +485,15 @@ LogicalResult convertGroupQueryAttention(Node &node) {
                         node.in(i).size(3) != size))
       return node.error() << "the cache " << node.in(i).tensorType() << " does not fit the key "
                           << heads.key.tensorType();
+  if (node.has(3) != node.has(4) || (node.has(3) && node.in(3).shape() != node.in(4).shape()))
+    return node.error() << "past_key and past_value must be two caches of one shape";
 
   // Where each batch's new keys begin. A prompt has no keys before it, whatever the cache holds.
   bool isPrompt = length == *total;
   Tensor first = emit.splatInt(DataType::i64, {}, 0);
   if (!isPrompt) {
     Tensor last = emit.reshape(emit.cast(lastKeys, DataType::i64), {batch, 1});
-    first = emit.add(last, emit.like(last, static_cast<double>(1 - length)));
+    first = emit.add(last, emit.likeInt(last, 1 - length));
   }
   if (node.attr("do_rotary", int64_t{0}) != 0) {
     if (!node.has(7) || !node.has(8) || node.in(7).rank() != 2 || 2 * node.in(7).size(1) > size)

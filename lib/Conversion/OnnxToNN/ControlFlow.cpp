@@ -12,6 +12,16 @@ namespace {
 /// Iterations of a loop, at most.
 constexpr int64_t maxIterations = 4096;
 
+/// What keeps operations that were made since `before` from being computed where they are not asked for; empty
+/// where nothing does.
+StringRef hazardSince(const Emitter::Effects &before, const Emitter &emit) {
+  if (emit.effects().faults != before.faults)
+    return "picks elements by indices, which may be out of range";
+  if (emit.effects().updates != before.updates)
+    return "updates the running statistics of a norm, which must stay as they are";
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // If
 //===----------------------------------------------------------------------===//
@@ -30,10 +40,8 @@ FailureOr<NodeValue> choose(Node &node, unsigned output, Tensor condition, const
       error << " is no tensor in both branches";
     return failure();
   }
-  Tensor chosen =
-      node.emit.select(node.emit.broadcast(condition, then->shape()), *then, *otherwise);
-  chosen.bits = then->bits;
-  return NodeValue(chosen);
+  return NodeValue(
+      node.emit.select(node.emit.broadcast(condition, then->shape()), *then, *otherwise));
 }
 
 LogicalResult convertIf(Node &node) {
@@ -53,8 +61,8 @@ LogicalResult convertIf(Node &node) {
       node.set(i, value);
     return success();
   }
-  // Both are computed, so neither may fail where it is not taken.
-  Emitter::FaultScope faults(emit);
+  // Both are computed, so neither may do more than that.
+  Emitter::Effects before = emit.effects();
   std::vector<std::string> reasons;
   auto collect = [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
@@ -73,10 +81,9 @@ LogicalResult convertIf(Node &node) {
       error.attachNote() << "a branch cannot be: " << reason;
     return failure();
   }
-  if (faults.mayFault())
-    return node.error()
-           << "the condition must be known at compile time: a branch picks elements by "
-              "indices, which may be out of range where it is not taken";
+  if (StringRef hazard = hazardSince(before, emit); !hazard.empty())
+    return node.error() << "the condition must be known at compile time: a branch " << hazard
+                        << " where it is not taken";
   condition = emit.reshape(condition, {});
   for (unsigned i = 0; i < node.numOutputs(); ++i) {
     auto chosen = choose(node, i, condition, (*a)[i], (*b)[i]);
@@ -180,17 +187,16 @@ LogicalResult convertLoop(Node &node) {
                           << (trips ? ", since the loop has scan outputs" : ", or the trip count");
     if (i == maxIterations)
       return node.error() << "more than " << maxIterations << " iterations are not supported";
-    Emitter::FaultScope faults(emit);
+    Emitter::Effects before = emit.effects();
     auto outputs = runBody(i);
     if (failed(outputs))
       return failure();
     ArrayRef<NodeValue> next = ArrayRef<NodeValue>(*outputs).slice(1, numCarried);
     if (!goesOn) {
-      if (faults.mayFault())
-        return node.error()
-               << "the condition before iteration " << i
-               << " must be known at compile time: the body picks elements by indices, "
-                  "which may be out of range where it is not run";
+      if (StringRef hazard = hazardSince(before, emit); !hazard.empty())
+        return node.error() << "the condition before iteration " << i
+                            << " must be known at compile time: the body " << hazard
+                            << " where it is not run";
       auto kept = keepUnless(node, condition, next, carried);
       if (failed(kept))
         return failure();
@@ -345,6 +351,8 @@ LogicalResult convertBatchedScan(Node &node) {
   Emitter &emit = node.emit;
   if (node.has(0))
     return node.error() << "sequence_lens (input 0) is not supported";
+  if (node.numInputs() < 2)
+    return node.error() << "there is nothing to scan";
   auto attributes = readScan(node, node.numInputs() - 1);
   if (failed(attributes))
     return failure();
@@ -404,7 +412,7 @@ void spillway::addControlFlow(OperatorTable &table) {
       {"If", 1, convertIf, 1, 1, anyNumber, boolean,
        "where the condition is not known at compile time, both branches are computed; they then "
        "give "
-       "tensors of one shape and pick no elements by index"},
+       "tensors of one shape and pick no elements by index, nor train norms"},
       {"Loop", 1, convertLoop, 0, maxOptional, anyNumber, any, unrolled, "", true},
       {"Scan", 8, convertBatchedScan, 0, maxOptional, anyNumber, any,
        "no sequence_lens; the length must be at most 4096"},

@@ -155,12 +155,12 @@ struct Phase {
   int64_t dilation = 1, low = 0;
 
   Phase(int64_t remainder, int64_t kernel, int64_t stride, int64_t dilations, int64_t pad) {
-    for (int64_t k = 0; k < kernel; ++k)
-      if ((remainder + pad - k * dilations) % stride == 0) {
-        last = k;
-        ++count;
-      }
     step = stride / std::gcd(stride, dilations);
+    for (int64_t first = 0; first < std::min(step, kernel); ++first)
+      if ((remainder + pad - first * dilations) % stride == 0) {
+        count = (kernel - 1 - first) / step + 1;
+        last = first + (count - 1) * step;
+      }
     dilation = step * dilations / stride;
     low = (last * dilations - remainder - pad) / stride;
   }

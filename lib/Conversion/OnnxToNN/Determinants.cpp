@@ -18,8 +18,8 @@ Tensor pivotRow(Emitter &emit, Tensor matrix) {
   Tensor largest = emit.reduce(nn::ReductionKind::max, magnitude, {1}, true);
   Tensor isLargest = emit.compare(Order::equal, magnitude, emit.broadcast(largest, magnitude.shape()));
   Tensor row = emit.iota(DataType::i64, magnitude.shape(), 1);
-  // Where a NaN makes nothing equal, the first row does.
-  Tensor none = emit.like(row, static_cast<double>(matrix.size(1) - 1));
+  // Where a NaN makes nothing equal, the last row does.
+  Tensor none = emit.likeInt(row, matrix.size(1) - 1);
   return emit.reduce(nn::ReductionKind::min, emit.select(isLargest, row, none), {1}, true);
 }
 
@@ -29,8 +29,8 @@ Tensor exchangeRows(Emitter &emit, Tensor matrix, Tensor pivot) {
   Tensor chosen = emit.broadcast(pivot, matrix.shape());
   Tensor source = emit.select(emit.compare(Order::equal, row, chosen), first, row);
   source = emit.select(emit.compare(Order::equal, row, first), chosen, source);
-  return {emit.create<nn::GatherElementsOp>(matrix.tensorType(), matrix.value, source.value, 1),
-          matrix.type};
+  return matrix.moved(
+      emit.create<nn::GatherElementsOp>(matrix.tensorType(), matrix.value, source.value, 1));
 }
 
 /// Of [batch, n, n], as [batch, 1, 1].

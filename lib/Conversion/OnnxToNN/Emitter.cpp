@@ -19,6 +19,19 @@ APFloat toFloat(double value, FloatType type) {
   return result;
 }
 
+/// The bits of a number as an integer or a boolean; nothing where `type` lacks the number.
+std::optional<int64_t> toInteger(double value, DataType type) {
+  if (value == 0) // also the negative one, which APFloat counts as inexact
+    return 0;
+  unsigned width = type == DataType::boolean ? 1 : static_cast<unsigned>(byteWidth(type) * 8);
+  APSInt integer(width, isUnsigned(type));
+  bool isExact;
+  APFloat(value).convertToInteger(integer, APFloat::rmTowardZero, &isExact);
+  if (!isExact)
+    return std::nullopt;
+  return isUnsigned(type) ? static_cast<int64_t>(integer.getZExtValue()) : integer.getSExtValue();
+}
+
 } // namespace
 
 void Emitter::checkSize(Value value) {
@@ -31,6 +44,7 @@ void Emitter::checkSize(Value value) {
 
 Tensor Emitter::constant(DataType type, DenseElementsAttr value) {
   Value result = arith::ConstantOp::create(builder, location, value);
+  ++made;
   checkSize(result);
   return {result, type};
 }
@@ -39,7 +53,10 @@ Tensor Emitter::splat(DataType type, ArrayRef<int64_t> shape, double value) {
   auto tensor = typeOf(type, shape);
   if (auto element = dyn_cast<FloatType>(tensor.getElementType()))
     return constant(type, DenseElementsAttr::get(tensor, toFloat(value, element)));
-  return splatInt(type, shape, static_cast<int64_t>(value));
+  std::optional<int64_t> integer = toInteger(value, type);
+  if (!integer)
+    unfit = Unfit{value, type};
+  return splatInt(type, shape, integer.value_or(0));
 }
 
 Tensor Emitter::splatInt(DataType type, ArrayRef<int64_t> shape, int64_t value) {
@@ -67,7 +84,7 @@ Tensor Emitter::vector(DataType type, ArrayRef<int64_t> values) {
 /// Moving equal elements gives equal elements, however many there were.
 std::optional<Tensor> Emitter::movedSplat(Tensor a, ArrayRef<int64_t> shape) {
   if (DenseElementsAttr value = splatConstant(a.value))
-    return constant(a.type, value.resizeSplat(typeOf(a.type, shape)));
+    return a.moved(constant(a.type, value.resizeSplat(typeOf(a.type, shape))).value);
   return std::nullopt;
 }
 
@@ -76,7 +93,7 @@ Tensor Emitter::reshape(Tensor a, ArrayRef<int64_t> shape) {
     return a;
   if (auto splat = movedSplat(a, shape))
     return *splat;
-  return {create<nn::ReshapeOp>(typeOf(a.type, shape), a.value), a.type};
+  return a.moved(create<nn::ReshapeOp>(typeOf(a.type, shape), a.value));
 }
 
 Tensor Emitter::broadcast(Tensor a, ArrayRef<int64_t> shape) {
@@ -91,7 +108,7 @@ Tensor Emitter::broadcastInDims(Tensor a, ArrayRef<int64_t> dims, ArrayRef<int64
     return a;
   if (auto splat = movedSplat(a, shape))
     return *splat;
-  return {create<nn::BroadcastOp>(typeOf(a.type, shape), a.value, dims), a.type};
+  return a.moved(create<nn::BroadcastOp>(typeOf(a.type, shape), a.value, dims));
 }
 
 Tensor Emitter::transpose(Tensor a, ArrayRef<int64_t> perm) {
@@ -102,7 +119,7 @@ Tensor Emitter::transpose(Tensor a, ArrayRef<int64_t> perm) {
     shape.push_back(a.size(dim));
   if (auto splat = movedSplat(a, shape))
     return *splat;
-  return {create<nn::TransposeOp>(typeOf(a.type, shape), a.value, perm), a.type};
+  return a.moved(create<nn::TransposeOp>(typeOf(a.type, shape), a.value, perm));
 }
 
 Tensor Emitter::slice(Tensor a, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes,
@@ -114,7 +131,7 @@ Tensor Emitter::slice(Tensor a, ArrayRef<int64_t> offsets, ArrayRef<int64_t> siz
     return a;
   if (auto splat = movedSplat(a, sizes))
     return *splat;
-  return {create<nn::SliceOp>(typeOf(a.type, sizes), a.value, offsets, strides), a.type};
+  return a.moved(create<nn::SliceOp>(typeOf(a.type, sizes), a.value, offsets, strides));
 }
 
 Tensor Emitter::sliceDim(Tensor a, int64_t dim, int64_t begin, int64_t size) {
@@ -133,12 +150,12 @@ Tensor Emitter::concat(ArrayRef<Tensor> inputs, int64_t dim) {
     if (input.size(dim) != 0)
       values.push_back(input.value);
   }
-  DataType type = inputs.front().type;
+  Tensor first = inputs.front();
   if (values.empty())
-    return inputs.front();
+    return first;
   if (values.size() == 1)
-    return {values.front(), type};
-  return {create<nn::ConcatOp>(typeOf(type, shape), values, dim), type};
+    return first.moved(values.front());
+  return first.moved(create<nn::ConcatOp>(typeOf(first.type, shape), values, dim));
 }
 
 Tensor Emitter::join(ArrayRef<Tensor> inputs, int64_t dim) {
@@ -165,9 +182,7 @@ Tensor Emitter::unpack(Tensor a, int64_t bits, bool isSigned, ArrayRef<int64_t> 
   int64_t count = *elementCount(shape);
   if (all.rank() == 1 && all.count() != count)
     all = sliceDim(all, 0, 0, count);
-  all = reshape(all, shape);
-  all.bits = static_cast<uint8_t>(bits);
-  return all;
+  return reshape(all, shape);
 }
 
 Tensor Emitter::iota(DataType type, ArrayRef<int64_t> shape, int64_t dim) {
@@ -180,10 +195,10 @@ Tensor Emitter::gather(Tensor data, Tensor indices, int64_t dim) {
   llvm::append_range(shape, data.shape().drop_front(dim + 1));
   auto use = data.value.getDefiningOp<zero::UseOp>();
   if (use && dim == 0 && data.rank() >= 2 && !values.isKnown(indices.value))
-    return {create<zero::LookupOp>(typeOf(data.type, shape), use.getState(), indices.value),
-            data.type};
-  return {create<nn::GatherOp>(typeOf(data.type, shape), data.value, indices.value, dim),
-          data.type};
+    return data.moved(
+        create<zero::LookupOp>(typeOf(data.type, shape), use.getState(), indices.value));
+  return data.moved(
+      create<nn::GatherOp>(typeOf(data.type, shape), data.value, indices.value, dim));
 }
 
 //===----------------------------------------------------------------------===//
@@ -341,7 +356,7 @@ Tensor Emitter::isNaN(Tensor a) {
 }
 
 Tensor Emitter::select(Tensor condition, Tensor a, Tensor b) {
-  return {create<arith::SelectOp>(condition.value, a.value, b.value), a.type};
+  return a.moved(create<arith::SelectOp>(condition.value, a.value, b.value));
 }
 
 namespace {
@@ -380,7 +395,7 @@ Tensor Emitter::pow(Tensor base, Tensor exponent) {
     if (power == 2)
       return mul(base, base);
     if (power == 3)
-      return mul(mul(base, base), base);
+      return inComputeType(base, [&](Tensor x) { return mul(mul(x, x), x); });
   }
   return inComputeType(base, [&](Tensor x) -> Tensor {
     return {create<math::PowFOp>(x.value, cast(exponent, x.type).value), x.type};
@@ -401,6 +416,10 @@ Tensor Emitter::reduce(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
   bool ordered = kind == nn::ReductionKind::max || kind == nn::ReductionKind::min;
   if (ordered && isUnsigned(a.type))
     return reduceUnsignedOrder(kind, a, dims, keep);
+  if (kind == nn::ReductionKind::mean && !isFloat(a.type))
+    return integerMean(a, dims, keep);
+  if (kind == nn::ReductionKind::l1 && isUnsigned(a.type))
+    kind = nn::ReductionKind::sum;
   Shape reduced, kept(a.shape());
   for (int64_t d = 0; d < a.rank(); ++d) {
     if (llvm::is_contained(dims, d))
@@ -410,6 +429,16 @@ Tensor Emitter::reduce(nn::ReductionKind kind, Tensor a, ArrayRef<int64_t> dims,
   }
   Tensor result{create<nn::ReduceOp>(typeOf(a.type, reduced), kind, a.value, dims), a.type};
   return keep ? reshape(result, kept) : result;
+}
+
+/// The sum is divided in 64 bits, which hold it and the number of elements; the quotient truncates.
+Tensor Emitter::integerMean(Tensor a, ArrayRef<int64_t> dims, bool keep) {
+  Tensor wide = cast(a, isUnsigned(a.type) ? DataType::u64 : DataType::i64);
+  Tensor sum = reduce(nn::ReductionKind::sum, wide, dims, keep);
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= a.size(dim);
+  return cast(div(sum, splatInt(sum.type, sum.shape(), count)), a.type);
 }
 
 /// nn.reduce compares integers as signed ones. Booleans go through i8.

@@ -45,6 +45,8 @@ LogicalResult convertSpaceToDepth(Node &node) {
   int64_t b = *block, height = x.size(2) / b, width = x.size(3) / b;
   if (x.size(2) % b != 0 || x.size(3) % b != 0)
     return node.error() << x.tensorType() << " is no multiple of blocks of " << b << " x " << b;
+  if (!elementCount({x.size(1), b, b}))
+    return node.error() << "blocks of " << b << " x " << b << " make too many channels of " << x.tensorType();
   Emitter &emit = node.emit;
   Tensor apart = emit.reshape(x, {x.size(0), x.size(1), height, b, width, b});
   return node.result(emit.reshape(emit.transpose(apart, {0, 3, 5, 1, 2, 4}),
@@ -107,17 +109,17 @@ LogicalResult convertCenterCropPad(Node &node) {
     axes = *given;
   if (axes.size() != sizes->size())
     return node.error() << sizes->size() << " sizes for " << axes.size() << " axes";
+  auto sized = node.orderedAxes(axes, x.rank());
+  if (failed(sized))
+    return failure();
   Shape low(x.rank(), 0), shape(x.shape());
-  for (auto [given, size] : llvm::zip_equal(axes, *sizes)) {
-    auto axis = node.axis(given, x.rank());
-    if (failed(axis))
-      return failure();
+  for (auto [axis, size] : llvm::zip_equal(*sized, *sizes)) {
     if (size < 0)
       return node.error() << "the shape holds " << size;
-    shape[*axis] = size;
+    shape[axis] = size;
     // Of an odd number of elements, one more is added or taken away behind.
-    int64_t more = size - x.size(*axis);
-    low[*axis] = more >= 0 ? more / 2 : -(-more / 2);
+    int64_t more = size - x.size(axis);
+    low[axis] = more >= 0 ? more / 2 : -(-more / 2);
   }
   if (!elementCount(shape))
     return node.error() << "the result is too large";

@@ -91,6 +91,7 @@ Tensor runningStatistic(Node &node, unsigned i, Tensor ofBatch, double momentum)
   if (!updates)
     return ofBatch;
   norms->update(node.in(i), next);
+  emit.noteUpdate();
   return emit.select(emit.broadcast(norms->isTraining(), wide.shape()), ofBatch,
                      emit.cast(node.in(i), ofBatch.type));
 }

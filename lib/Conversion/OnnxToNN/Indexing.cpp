@@ -1,26 +1,24 @@
 // Operators that pick elements by index.
 
-#include "spillway/Conversion/OnnxToNN/Node.h"
+#include "lib/Conversion/OnnxToNN/Indices.h"
 
 using namespace mlir;
 using namespace spillway;
 
-namespace {
-
-LogicalResult checkIndexType(Node &node, Tensor indices) {
+LogicalResult spillway::checkIndexType(Node &node, Tensor indices) {
   if (indices.type != DataType::i64 && indices.type != DataType::i32)
     return node.error() << "indices must be i64 or i32, not " << name(indices.type);
   return success();
 }
 
-/// Indices that are known, counted from zero; an error for one that lies outside.
-FailureOr<std::optional<SmallVector<int64_t>>> knownIndices(Node &node, Tensor indices,
-                                                            int64_t size) {
+FailureOr<std::optional<SmallVector<int64_t>>>
+spillway::knownIndices(Node &node, Tensor indices, ArrayRef<int64_t> sizes) {
   std::optional<TensorValue> known = node.emit.known(indices);
   if (!known)
     return std::optional<SmallVector<int64_t>>();
   SmallVector<int64_t> values = asIntegers(*known, false);
-  for (int64_t &value : values) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    int64_t size = sizes[i % sizes.size()];
     if (value < -size || value >= size)
       return node.error() << "index " << value << " lies outside a dimension of size " << size;
     if (value < 0)
@@ -28,6 +26,8 @@ FailureOr<std::optional<SmallVector<int64_t>>> knownIndices(Node &node, Tensor i
   }
   return std::optional(values);
 }
+
+namespace {
 
 /// The common difference of an arithmetic sequence (1 for one element), but zero.
 std::optional<int64_t> strideOf(ArrayRef<int64_t> values) {
@@ -84,9 +84,8 @@ LogicalResult convertGatherElements(Node &node) {
   if (failed(knownIndices(node, indices, data.size(*axis))))
     return failure();
   Emitter &emit = node.emit;
-  return node.result({emit.create<nn::GatherElementsOp>(emit.typeOf(data.type, indices.shape()),
-                                                        data.value, indices.value, *axis),
-                      data.type});
+  return node.result(data.moved(emit.create<nn::GatherElementsOp>(
+      emit.typeOf(data.type, indices.shape()), data.value, indices.value, *axis)));
 }
 
 LogicalResult convertGatherND(Node &node) {
@@ -104,9 +103,10 @@ LogicalResult convertGatherND(Node &node) {
   llvm::append_range(shape, data.shape().drop_front(batch + indices.shape().back()));
   if (!elementCount(shape))
     return node.error() << "the result is too large";
-  return node.result({emit.create<nn::GatherNDOp>(emit.typeOf(data.type, shape), data.value,
-                                                  indices.value, batch),
-                      data.type});
+  if (failed(knownIndices(node, indices, data.shape().slice(batch, indices.shape().back()))))
+    return failure();
+  return node.result(data.moved(emit.create<nn::GatherNDOp>(emit.typeOf(data.type, shape), data.value,
+                                                            indices.value, batch)));
 }
 
 /// The first elements along the time axis, as many as each batch says, in reverse order.
@@ -120,13 +120,17 @@ LogicalResult convertReverseSequence(Node &node) {
     return node.error() << "there must be one length for each of the " << x.size(*batch)
                         << " batches, along another axis than time";
   Emitter &emit = node.emit;
+  if (auto known = emit.known(lengths))
+    for (int64_t length : asIntegers(*known, false))
+      if (length < 0 || length > x.size(*time))
+        return node.error() << "a batch has no " << length << " elements of " << x.size(*time);
   Tensor length =
       emit.broadcastInDims(emit.cast(lengths, DataType::i64), {*batch}, x.shape());
   Tensor position = emit.iota(DataType::i64, x.shape(), *time);
   Tensor mirrored = emit.sub(emit.sub(length, emit.like(length, 1)), position);
   Tensor source = emit.select(emit.compare(Emitter::Order::less, position, length), mirrored, position);
-  return node.result({emit.create<nn::GatherElementsOp>(x.tensorType(), x.value, source.value, *time),
-                      x.type});
+  return node.result(
+      x.moved(emit.create<nn::GatherElementsOp>(x.tensorType(), x.value, source.value, *time)));
 }
 
 } // namespace

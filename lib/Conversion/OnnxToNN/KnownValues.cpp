@@ -82,12 +82,8 @@ template <typename T> SmallVector<int64_t> toIntegers(const TensorValue &tensor)
 } // namespace
 
 SmallVector<int64_t> spillway::asIntegers(const TensorValue &tensor, bool isUnsigned) {
-  Type element = tensor.getElementType();
-  if (element.isF32())
-    return toIntegers<float>(tensor);
-  if (element.isF64())
-    return toIntegers<double>(tensor);
-  switch (nn::elementBytes(element)) {
+  assert(!isa<FloatType>(tensor.getElementType()) && "floats are no integers");
+  switch (nn::elementBytes(tensor.getElementType())) {
   case 1:
     return isUnsigned ? toIntegers<uint8_t>(tensor) : toIntegers<int8_t>(tensor);
   case 2:

@@ -18,9 +18,8 @@ constexpr int64_t maxSteps = 4096;
 /// What a node computes, in the type that states are computed in.
 struct Linear {
   int64_t batch, length, heads, group, keySize, valueSize;
-  /// query [b, heads, t, group, dk], key [b, heads, t, dk], value [b, heads, t, dv], state [b,
-  /// heads, dk, dv].
-  Tensor query, key, value, state;
+  /// query [b, heads, t, group, dk], key [b, heads, t, dk], value [b, heads, t, dv].
+  Tensor query, key, value;
   /// What multiplies the state [b, heads, t, dk or 1], and how much of an error is corrected [b,
   /// heads or 1, t, 1].
   std::optional<Tensor> decay, correction;

@@ -192,6 +192,8 @@ static Shape packedShape(RankedTensorType type) {
 FailureOr<Tensor> ModelConverter::initializerValue(onnx::UseOp use) {
   auto initializer = symbols.lookup<onnx::InitializerOp>(use.getInitializer());
   auto onnxType = cast<RankedTensorType>(initializer.getType());
+  if (!elementCount(onnxType.getShape()))
+    return emitError(initializer.getLoc(), "tensor '") << initializer.getName() << "' is too large";
   if (IntegerType packed = packedElement(onnxType.getElementType())) {
     auto bytes = RankedTensorType::get(packedShape(onnxType), packed);
     auto tensor = stateValue(use, initializer, bytes, DataType::u8);
@@ -337,7 +339,7 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
     auto value = valueOf(operand);
     if (failed(value)) // already reported
       return failure();
-    inputs.push_back(*value);
+    inputs.push_back(std::move(*value));
   }
   auto [row, isNewer] =
       OperatorTable::get().find(op.getDomain(), op.getOpType(), op.getVersion());
@@ -365,11 +367,14 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
             dropouts ? &*dropouts : nullptr);
   LogicalResult converts = row->convert(node);
   bool oversized = emit.takeOversized();
+  auto unfit = emit.takeUnfit();
   if (failed(converts) || node.hasAttributeErrors())
     return failure();
   if (oversized)
     return emitError(op.getLoc()) << row->name << ": makes a tensor of more than "
                                   << maxElementCount << " elements";
+  if (unfit)
+    return emitError(op.getLoc()) << row->name << ": " << name(unfit->type) << " has no number " << unfit->value;
   node.warnOfUnknownAttributes();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), node.results())) {
     if (std::holds_alternative<std::monostate>(value) && !result.use_empty())
@@ -380,18 +385,26 @@ LogicalResult ModelConverter::convertNode(onnx::NodeOp op) {
   return success();
 }
 
+LogicalResult ModelConverter::checkUnrolled(Location location) {
+  if (++unrolledNodes > maxUnrolledNodes)
+    return emitError(location) << "the loops have more than " << maxUnrolledNodes
+                               << " nodes in all their iterations";
+  if (emit.numMade() > maxUnrolledOperations)
+    return emitError(location) << "the model takes more than " << maxUnrolledOperations
+                               << " operations with its loops unrolled";
+  return success();
+}
+
 FailureOr<SmallVector<NodeValue>> ModelConverter::convertBody(Region &body,
                                                               ArrayRef<NodeValue> arguments) {
   Block &block = body.front();
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
     converted[argument] = value;
-  for (auto op : block.getOps<onnx::NodeOp>()) {
-    if (++unrolledNodes > maxUnrolledNodes)
-      return emitError(op.getLoc()) << "the loops have more than " << maxUnrolledNodes
-                                    << " nodes in all their iterations";
-    if (failed(convertNode(op)))
+  if (failed(checkUnrolled(body.getLoc())))
+    return failure();
+  for (auto op : block.getOps<onnx::NodeOp>())
+    if (failed(convertNode(op)) || failed(checkUnrolled(op.getLoc())))
       return failure();
-  }
   SmallVector<NodeValue> outputs;
   for (Value operand : block.getTerminator()->getOperands()) {
     auto value = valueOf(operand);

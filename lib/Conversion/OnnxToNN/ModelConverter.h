@@ -33,13 +33,16 @@ public:
   mlir::LogicalResult run(llvm::ArrayRef<Shape> shapes);
 
 private:
-  /// Loops in loops would otherwise make any number.
+  /// Loops in loops would otherwise make any number: of nodes, each run of a body being one more, and of what these
+  /// become.
   static constexpr uint64_t maxUnrolledNodes = 1 << 18;
+  static constexpr uint64_t maxUnrolledOperations = 1 << 21;
 
   mlir::LogicalResult createFunction(llvm::ArrayRef<Shape> shapes);
   mlir::LogicalResult convertNode(onnx::NodeOp op);
   mlir::FailureOr<llvm::SmallVector<NodeValue>> convertBody(mlir::Region &body,
                                                             llvm::ArrayRef<NodeValue> arguments);
+  mlir::LogicalResult checkUnrolled(mlir::Location location);
   mlir::LogicalResult checkInputs(onnx::NodeOp op, const Operator &row,
                                   llvm::ArrayRef<NodeValue> inputs);
   mlir::LogicalResult createReturn(onnx::ReturnOp end);
@@ -76,7 +79,7 @@ private:
   TrainingInputs trainingInputs;
   NormStatistics norms;
   std::optional<Dropouts> dropouts;
-  /// Nodes of subgraphs that were converted, once for each run of their graph.
+  /// Runs of subgraphs and the nodes that were converted in them.
   uint64_t unrolledNodes = 0;
   /// Operators that were accepted although newer than the model's opset.
   llvm::StringSet<> remarked;

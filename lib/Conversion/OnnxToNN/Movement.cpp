@@ -225,15 +225,12 @@ LogicalResult sliceWith(Node &node, const SliceArguments &arguments) {
   if (arguments.ends.size() != count || arguments.axes.size() != count ||
       arguments.steps.size() != count)
     return node.error() << "starts, ends, axes and steps differ in length";
+  auto axes = node.orderedAxes(arguments.axes, x.rank());
+  if (failed(axes))
+    return failure();
   Shape offsets(x.rank(), 0), sizes(x.shape()), strides(x.rank(), 1);
-  llvm::SmallDenseSet<int64_t> seen;
-  for (size_t i = 0; i < count; ++i) {
-    auto axis = node.axis(arguments.axes[i], x.rank());
-    if (failed(axis))
-      return failure();
-    if (!seen.insert(*axis).second)
-      return node.error() << "axis " << *axis << " is given twice";
-    int64_t size = x.size(*axis), step = arguments.steps[i];
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
+    int64_t size = x.size(axis), step = arguments.steps[i];
     if (step == 0)
       return node.error() << "a step is zero";
     // Where a step passes the whole dimension, how far makes no difference.
@@ -250,9 +247,9 @@ LogicalResult sliceWith(Node &node, const SliceArguments &arguments) {
       length = begin - clamped(arguments.ends[i], -1, size - 1);
     }
     int64_t stride = std::abs(step);
-    sizes[*axis] = length > 0 ? (length + stride - 1) / stride : 0;
-    offsets[*axis] = sizes[*axis] ? begin : 0;
-    strides[*axis] = sizes[*axis] ? step : 1;
+    sizes[axis] = length > 0 ? (length + stride - 1) / stride : 0;
+    offsets[axis] = sizes[axis] ? begin : 0;
+    strides[axis] = sizes[axis] ? step : 1;
   }
   return node.result(node.emit.slice(x, offsets, sizes, strides));
 }
@@ -349,19 +346,19 @@ LogicalResult padWith(Node &node, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes
     return node.error() << "unknown mode '" << modeName << "'";
   if (pads.size() != 2 * axes.size())
     return node.error() << "pads must hold two numbers per axis";
+  auto padded = node.orderedAxes(axes, x.rank());
+  if (failed(padded))
+    return failure();
   Shape low(x.rank(), 0), shape(x.shape());
-  for (auto [i, given] : llvm::enumerate(axes)) {
-    auto axis = node.axis(given, x.rank());
-    if (failed(axis))
-      return failure();
+  for (auto [i, axis] : llvm::enumerate(*padded)) {
     int64_t before = pads[i], after = pads[i + axes.size()];
-    low[*axis] = before;
-    if (llvm::AddOverflow(shape[*axis], before, shape[*axis]) ||
-        llvm::AddOverflow(shape[*axis], after, shape[*axis]) || shape[*axis] < 0)
-      return node.error() << "pads of axis " << *axis << " leave no valid size";
+    low[axis] = before;
+    auto isHuge = [](int64_t pad) { return pad < -maxElementCount || pad > maxElementCount; };
+    if (isHuge(before) || isHuge(after) || (shape[axis] += before + after) < 0)
+      return node.error() << "pads of axis " << axis << " leave no valid size";
     bool repeats = *mode != nn::PadMode::constant && (before > 0 || after > 0);
-    if (repeats && x.size(*axis) == 0)
-      return node.error() << "axis " << *axis << " has no elements to repeat";
+    if (repeats && x.size(axis) == 0)
+      return node.error() << "axis " << axis << " has no elements to repeat";
   }
   if (!elementCount(shape))
     return node.error() << "the result is too large";
@@ -372,7 +369,7 @@ LogicalResult padWith(Node &node, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes
   if (*mode == nn::PadMode::constant)
     fill = (value ? emit.reshape(*value, {}) : emit.splat(x.type, {}, 0)).value;
   return node.result(
-      {emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill, low, *mode), x.type});
+      x.moved(emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill, low, *mode)));
 }
 
 LogicalResult convertPadAttributes(Node &node) {

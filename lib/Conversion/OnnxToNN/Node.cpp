@@ -7,6 +7,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace spillway;
 
@@ -49,17 +51,18 @@ StringRef Node::name() const {
   return location ? location.getName().getValue() : StringRef();
 }
 
-/// The node that reads a value, perhaps through copies, otherwise than as input `i` of `op_type`.
+/// The node that reads a value, perhaps through copies, otherwise than as input `i` of `opType`.
 static onnx::NodeOp otherReaderOf(Value value, unsigned i, StringRef opType) {
-  for (OpOperand &use : value.getUses()) {
-    auto node = dyn_cast<onnx::NodeOp>(use.getOwner());
-    if (!node || (node.getOpType() == opType && use.getOperandNumber() == i))
-      continue;
-    if (node.getOpType() != "Identity")
-      return node;
-    if (onnx::NodeOp other = otherReaderOf(node.getResult(0), i, opType))
-      return other;
-  }
+  SmallVector<Value> copies{value};
+  while (!copies.empty())
+    for (OpOperand &use : copies.pop_back_val().getUses()) {
+      auto node = dyn_cast<onnx::NodeOp>(use.getOwner());
+      if (!node || (node.getOpType() == opType && use.getOperandNumber() == i))
+        continue;
+      if (node.getOpType() != "Identity")
+        return node;
+      llvm::append_range(copies, node->getResults());
+    }
   return {};
 }
 
@@ -104,7 +107,12 @@ FailureOr<int64_t> Node::intScalar(unsigned i, StringRef what) {
   if (in(i).count() != 1)
     return error() << what << " (input " << i << ") must have one element, not "
                    << in(i).count();
-  return asIntegers(*value, isUnsigned(in(i).type)).front();
+  if (!isFloat(in(i).type))
+    return asIntegers(*value, isUnsigned(in(i).type)).front();
+  double number = asDouble(*value, false);
+  if (!(std::abs(number) < 0x1p63))
+    return error() << what << " (input " << i << ") must be an integer of 64 bits, not " << number;
+  return static_cast<int64_t>(number);
 }
 
 FailureOr<double> Node::floatScalar(unsigned i, StringRef what) {
@@ -131,12 +139,19 @@ SmallVector<Tensor> Node::tensorsFrom(unsigned i) const {
   return tensors;
 }
 
+/// The element type as diagnostics name it.
+static std::string elementName(Tensor tensor) {
+  if (tensor.bits == 0)
+    return std::string(name(tensor.type));
+  return (isUnsigned(tensor.type) ? "u" : "i") + std::to_string(tensor.bits);
+}
+
 LogicalResult Node::sameTypes(ArrayRef<unsigned> which) {
   Tensor first = in(which.front());
   for (unsigned i : which.drop_front())
-    if (in(i).type != first.type)
+    if (in(i).type != first.type || in(i).bits != first.bits)
       return error() << "inputs " << which.front() << " and " << i << " must have one type, not "
-                     << spillway::name(first.type) << " and " << spillway::name(in(i).type);
+                     << elementName(first) << " and " << elementName(in(i));
   return success();
 }
 
@@ -192,18 +207,24 @@ FailureOr<int64_t> Node::axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> given, int64_t rank) {
+FailureOr<SmallVector<int64_t>> Node::orderedAxes(ArrayRef<int64_t> given, int64_t rank) {
   SmallVector<int64_t> axes;
+  llvm::SmallDenseSet<int64_t> seen;
   for (int64_t each : given) {
     auto counted = axis(each, rank);
     if (failed(counted))
       return failure();
+    if (!seen.insert(*counted).second)
+      return error() << "axis " << *counted << " is given twice";
     axes.push_back(*counted);
   }
-  llvm::sort(axes);
-  auto twice = std::adjacent_find(axes.begin(), axes.end());
-  if (twice != axes.end())
-    return error() << "axis " << *twice << " is given twice";
+  return axes;
+}
+
+FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> given, int64_t rank) {
+  auto axes = orderedAxes(given, rank);
+  if (succeeded(axes))
+    llvm::sort(*axes);
   return axes;
 }
 

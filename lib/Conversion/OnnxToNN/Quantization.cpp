@@ -132,14 +132,7 @@ Tensor quantize(Emitter &emit, Tensor x, const Parameters &parameters, Levels le
 } // namespace
 
 LogicalResult spillway::checkZeroPoint(Node &node, unsigned x, unsigned zero) {
-  if (!node.has(zero))
-    return success();
-  if (failed(node.sameTypes({x, zero})))
-    return failure();
-  if (node.in(x).bits != node.in(zero).bits)
-    return node.error() << "inputs " << x << " and " << zero
-                        << " have integers of different widths";
-  return success();
+  return node.has(zero) ? node.sameTypes({x, zero}) : success();
 }
 
 LogicalResult spillway::checkIntegers(Node &node, ArrayRef<unsigned> inputs) {
@@ -307,7 +300,7 @@ LogicalResult setProductLevels(Node &node, Tensor y, unsigned zeroPoint) {
 /// Inputs: a, its scale and zero point, b with the same, scale and zero point of the result.
 LogicalResult convertQLinearMatMul(Node &node) {
   Emitter &emit = node.emit;
-  if (failed(checkIntegers(node, {0, 3})) || !isInteger(node.in(7).type))
+  if (failed(checkIntegers(node, {0, 3, 7})))
     return failure();
   auto a = integerFactor(node, 0, 2, true), b = integerFactor(node, 3, 5, false);
   if (failed(a) || failed(b))

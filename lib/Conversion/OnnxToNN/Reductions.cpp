@@ -70,7 +70,7 @@ Tensor extremeIndex(Emitter &emit, Kind kind, Tensor x, int64_t axis, bool last,
   if (isFloat(x.type)) // a NaN is the extremum, and equals nothing
     isExtreme = emit.logicalOr(isExtreme, emit.isNaN(x));
   Tensor index = emit.iota(DataType::i64, x.shape(), axis);
-  Tensor none = emit.like(index, last ? -1.0 : static_cast<double>(x.size(axis)));
+  Tensor none = emit.likeInt(index, last ? -1 : x.size(axis));
   Tensor candidates = emit.select(isExtreme, index, none);
   return emit.reduce(last ? Kind::max : Kind::min, candidates, {axis}, keep);
 }

@@ -193,13 +193,8 @@ FailureOr<SmallVector<double>> readFloats(Node &node, unsigned i, StringRef what
     return failure();
   if (!isFloat(node.in(i).type) || node.in(i).rank() != 1)
     return node.error() << what << " must be a list of numbers, not " << node.in(i).tensorType();
-  SmallVector<double> numbers;
-  for (APFloat number : value->toAttr().getValues<APFloat>()) {
-    bool losesInfo;
-    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
-    numbers.push_back(number.convertToDouble());
-  }
-  return numbers;
+  std::vector<long double> numbers = asNumbers(*value, /*isUnsigned=*/false);
+  return SmallVector<double>(numbers.begin(), numbers.end());
 }
 
 bool isGiven(Node &node, unsigned i) { return node.has(i) && node.in(i).count() > 0; }
@@ -354,13 +349,10 @@ LogicalResult convertResize(Node &node) {
     return node.error() << "unknown nearest_mode '" << resizing.rounding << "'";
   SmallVector<int64_t> axes = allDims(x.rank());
   if (auto given = node.version() >= 18 ? node.intsAttr("axes") : std::nullopt) {
-    axes.clear();
-    for (int64_t each : *given) {
-      auto axis = node.axis(each, x.rank());
-      if (failed(axis))
-        return failure();
-      axes.push_back(*axis);
-    }
+    auto ordered = node.orderedAxes(*given, x.rank());
+    if (failed(ordered))
+      return failure();
+    axes = *ordered;
   }
   SmallVector<Dimension> dimensions;
   for (int64_t size : x.shape())

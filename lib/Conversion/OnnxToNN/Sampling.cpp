@@ -42,9 +42,8 @@ Tensor elementsAt(Emitter &emit, Tensor image, ArrayRef<Tensor> indices) {
   Shape shape(indices.front().shape());
   shape.push_back(image.size(1));
   Tensor data = emit.transpose(image, channelsLast);
-  return {emit.create<nn::GatherNDOp>(emit.typeOf(image.type, shape), data.value, tuples.value,
-                                      /*batch_dims=*/1),
-          image.type};
+  return image.moved(emit.create<nn::GatherNDOp>(emit.typeOf(image.type, shape), data.value,
+                                                 tuples.value, /*batch_dims=*/1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,9 +199,12 @@ LogicalResult convertGridSample(Node &node) {
   Emitter &emit = node.emit;
   Shape shape(x.shape().take_front(2)), points(grid.shape().drop_back());
   llvm::append_range(shape, ArrayRef<int64_t>(points).drop_front());
-  if (x.count() == 0 && *elementCount(shape) > 0)
+  auto count = elementCount(shape);
+  if (!count)
+    return node.error() << "the result is too large";
+  if (x.count() == 0 && *count > 0)
     return node.error() << "there is nothing to sample in " << x.tensorType();
-  if (*elementCount(shape) == 0)
+  if (*count == 0)
     return node.result(emit.splat(x.type, shape, 0));
   GridSampler sampler{emit, x,
                       padding == "zeros"    ? Padding::zeros

@@ -1,6 +1,6 @@
 // Operators that write elements at indices.
 
-#include "spillway/Conversion/OnnxToNN/Node.h"
+#include "lib/Conversion/OnnxToNN/Indices.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -28,8 +28,8 @@ FailureOr<nn::ScatterKind> kindOf(Node &node) {
 
 /// Updates of `data` at index tuples, which have been checked.
 Tensor scatter(Emitter &emit, nn::ScatterKind kind, Tensor data, Tensor tuples, Tensor updates) {
-  auto make = [&](Tensor data, Tensor updates) -> Tensor {
-    return {emit.create<nn::ScatterOp>(kind, data.value, tuples.value, updates.value), data.type};
+  auto make = [&](Tensor data, Tensor updates) {
+    return data.moved(emit.create<nn::ScatterOp>(kind, data.value, tuples.value, updates.value));
   };
   bool ordered = kind == nn::ScatterKind::max || kind == nn::ScatterKind::min;
   if (!ordered || !isUnsigned(data.type))
@@ -39,9 +39,7 @@ Tensor scatter(Emitter &emit, nn::ScatterKind kind, Tensor data, Tensor tuples, 
 
 LogicalResult checkUpdates(Node &node, ArrayRef<int64_t> expected) {
   Tensor data = node.in(0), indices = node.in(1), updates = node.in(2);
-  if (indices.type != DataType::i64 && indices.type != DataType::i32)
-    return node.error() << "indices must be i64 or i32, not " << name(indices.type);
-  if (failed(node.sameTypes({0, 2})))
+  if (failed(checkIndexType(node, indices)) || failed(node.sameTypes({0, 2})))
     return failure();
   if (updates.shape() != expected)
     return node.error() << "updates " << updates.tensorType() << " do not fit indices "
@@ -59,7 +57,8 @@ LogicalResult convertScatterND(Node &node) {
                         << data.tensorType();
   Shape expected(indices.shape().drop_back());
   llvm::append_range(expected, data.shape().drop_front(indices.shape().back()));
-  if (failed(checkUpdates(node, expected)))
+  if (failed(checkUpdates(node, expected)) ||
+      failed(knownIndices(node, indices, data.shape().take_front(indices.shape().back()))))
     return failure();
   return node.result(scatter(node.emit, *kind, data, indices, node.in(2)));
 }
@@ -76,8 +75,12 @@ LogicalResult convertScatterElements(Node &node) {
   if (!fits)
     return node.error() << "indices " << indices.tensorType() << " do not fit data "
                         << data.tensorType();
+  if (failed(knownIndices(node, indices, data.size(*axis))))
+    return failure();
   // The tuple of an update is its own position, but along the axis.
   Emitter &emit = node.emit;
+  if (!llvm::all_of(indices.shape(), llvm::isInt<32>))
+    indices = emit.cast(indices, DataType::i64);
   Shape single(indices.shape());
   single.push_back(1);
   SmallVector<Tensor> tuple;
@@ -115,18 +118,18 @@ LogicalResult convertTensorScatter(Node &node) {
                                                        cache.shape()));
   }
   if (mode == "circular") {
-    Tensor size = emit.like(position, static_cast<double>(cache.size(*axis)));
+    Tensor size = emit.likeInt(position, cache.size(*axis));
     Tensor rest = emit.rem(position, size);
     position = emit.select(emit.compare(Order::less, rest, emit.like(rest, 0)),
                            emit.add(rest, size), rest);
   }
   Tensor first = emit.like(position, 0);
-  Tensor last = emit.like(position, static_cast<double>(update.size(*axis) - 1));
+  Tensor last = emit.likeInt(position, update.size(*axis) - 1);
   Tensor inside = emit.logicalAnd(emit.compare(Order::greaterOrEqual, position, first),
                                   emit.compare(Order::lessOrEqual, position, last));
   Tensor source = emit.min(emit.max(position, first), last);
-  Tensor moved{emit.create<nn::GatherElementsOp>(cache.tensorType(), update.value, source.value, *axis),
-               cache.type};
+  Tensor moved = update.moved(
+      emit.create<nn::GatherElementsOp>(cache.tensorType(), update.value, source.value, *axis));
   return node.result(emit.select(inside, moved, cache));
 }
 

@@ -31,9 +31,8 @@ LogicalResult topK(Node &node, int64_t k, bool largest) {
                  DataType::i64};
   node.set(1, indices);
   if (node.wants(0))
-    node.set(0, Tensor{emit.create<nn::GatherElementsOp>(emit.typeOf(x.type, shape), x.value,
-                                                         indices.value, *axis),
-                       x.type});
+    node.set(0, x.moved(emit.create<nn::GatherElementsOp>(emit.typeOf(x.type, shape), x.value,
+                                                          indices.value, *axis)));
   return success();
 }
 

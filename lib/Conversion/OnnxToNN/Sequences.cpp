@@ -10,9 +10,9 @@ namespace {
 /// Of a sequence that a tensor is cut into.
 constexpr int64_t maxParts = 64 << 10;
 
-FailureOr<Sequence> sequenceIn(Node &node, unsigned i) {
+FailureOr<ArrayRef<Tensor>> sequenceIn(Node &node, unsigned i) {
   if (const Sequence *sequence = std::get_if<Sequence>(&node.value(i)))
-    return *sequence;
+    return sequence->get();
   return node.error() << "input " << i << " must be a sequence";
 }
 
@@ -61,7 +61,7 @@ LogicalResult convertSplitToSequence(Node &node) {
       sizes = *split;
     }
   }
-  Sequence parts;
+  SmallVector<Tensor> parts;
   int64_t begin = 0;
   for (int64_t part : sizes) {
     if (part < 0 || part > size - begin)
@@ -79,7 +79,7 @@ LogicalResult convertSplitToSequence(Node &node) {
   if (begin != size)
     return node.error() << "the parts do not add up to the " << size << " elements of axis "
                         << *axis;
-  node.set(0, parts);
+  node.set(0, Sequence(std::move(parts)));
   return success();
 }
 
@@ -90,7 +90,7 @@ LogicalResult convertSequenceConstruct(Node &node) {
 
 LogicalResult convertSequenceEmpty(Node &node) {
   node.ignoreAttr("dtype");
-  node.set(0, Sequence());
+  node.set(0, Sequence({}));
   return success();
 }
 
@@ -112,8 +112,9 @@ LogicalResult convertSequenceErase(Node &node) {
   auto position = node.has(1) ? positionIn(node, 1, size) : FailureOr<int64_t>(last);
   if (failed(position))
     return failure();
-  sequence->erase(sequence->begin() + *position);
-  node.set(0, *sequence);
+  SmallVector<Tensor> rest(*sequence);
+  rest.erase(rest.begin() + *position);
+  node.set(0, Sequence(std::move(rest)));
   return success();
 }
 
@@ -130,8 +131,11 @@ LogicalResult convertSequenceInsert(Node &node) {
   }
   if (position < 0 || position > size)
     return node.error() << "the position lies outside a sequence of length " << size;
-  sequence->insert(sequence->begin() + position, node.in(1));
-  node.set(0, *sequence);
+  if (!std::holds_alternative<Tensor>(node.value(1)))
+    return node.error() << "input 1 must be a tensor";
+  SmallVector<Tensor> longer(*sequence);
+  longer.insert(longer.begin() + position, node.in(1));
+  node.set(0, Sequence(std::move(longer)));
   return success();
 }
 
@@ -154,19 +158,20 @@ LogicalResult convertConcatFromSequence(Node &node) {
   auto axis = node.axis(node.attr("axis", int64_t{0}), rank);
   if (failed(axis))
     return failure();
-  for (Tensor &part : *sequence) {
+  SmallVector<Tensor> parts(*sequence);
+  for (Tensor &part : parts) {
     Shape shape(part.shape());
     if (isNew) {
       shape.insert(shape.begin() + *axis, 1);
       part = node.emit.reshape(part, shape);
     }
-    Shape expected(sequence->front().shape());
+    Shape expected(parts.front().shape());
     if (shape.size() == expected.size())
       shape[*axis] = expected[*axis];
-    if (shape != expected || part.type != sequence->front().type)
+    if (shape != expected || part.type != parts.front().type || part.bits != parts.front().bits)
       return node.error() << "tensors of the sequence do not fit together";
   }
-  return node.result(node.emit.concat(*sequence, *axis));
+  return node.result(node.emit.concat(parts, *axis));
 }
 
 /// What an optional holds; an omitted input is one that holds nothing.

@@ -145,7 +145,7 @@ LogicalResult convertOneHot(Node &node) {
   for (int64_t d = 0; d < indices.rank(); ++d)
     dims.push_back(d < *axis ? d : d + 1);
   Tensor index = emit.cast(indices, DataType::i64);
-  Tensor wrapped = emit.add(index, emit.like(index, static_cast<double>(*depth)));
+  Tensor wrapped = emit.add(index, emit.likeInt(index, *depth));
   index = emit.select(emit.compare(Emitter::Order::less, index, emit.like(index, 0)), wrapped,
                       index);
   Tensor isHot = emit.compare(Emitter::Order::equal, emit.broadcastInDims(index, dims, shape),

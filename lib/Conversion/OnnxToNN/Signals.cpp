@@ -31,7 +31,7 @@ Tensor product(Emitter &emit, Tensor lhs, Tensor rhs) {
 Tensor angles(Emitter &emit, const Fourier &fourier) {
   Shape shape{fourier.length, fourier.bins()};
   Tensor turns = emit.mul(emit.iota(DataType::i64, shape, 0), emit.iota(DataType::i64, shape, 1));
-  turns = emit.rem(turns, emit.like(turns, static_cast<double>(fourier.length)));
+  turns = emit.rem(turns, emit.likeInt(turns, fourier.length));
   Tensor exact = emit.cast(turns, DataType::f64);
   return emit.mul(exact, emit.like(exact, 2 * std::numbers::pi / static_cast<double>(fourier.length)));
 }
@@ -167,7 +167,7 @@ LogicalResult convertSTFT(Node &node) {
     return node.error() << count << " frames of " << *length << " elements are too many";
   Shape frames{count, *length};
   Tensor start = emit.iota(DataType::i64, frames, 0);
-  Tensor position = emit.add(emit.mul(start, emit.like(start, static_cast<double>(*step))),
+  Tensor position = emit.add(emit.mul(start, emit.likeInt(start, *step)),
                              emit.iota(DataType::i64, frames, 1));
   Tensor cut = emit.gather(signal, position, 1);
   if (window)
@@ -237,8 +237,9 @@ LogicalResult convertMelWeightMatrix(Node &node) {
   if (failed(bins) || failed(length) || failed(rate) || failed(low) || failed(high) || failed(type))
     return failure();
   int64_t rows = *length / 2 + 1;
+  double lastEdge = static_cast<double>(*length) * *high / static_cast<double>(*rate);
   if (*bins < 1 || *bins > maxMelBins || *length < 1 || *rate < 1 || !(*low >= 0) || !(*high >= *low) ||
-      !elementCount({rows, *bins}))
+      !(lastEdge <= maxElementCount) || !elementCount({rows, *bins}))
     return node.error() << "has no triangles for " << *bins << " bins from " << *low << " to " << *high
                         << " hertz of " << *rate << " and a length of " << *length;
   Emitter &emit = node.emit;

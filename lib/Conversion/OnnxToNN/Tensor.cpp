@@ -2,7 +2,6 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -32,15 +31,6 @@ DenseElementsAttr spillway::signlessElements(DenseElementsAttr elements) {
   if (isa<FloatType>(element) || element.isSignlessInteger())
     return elements;
   return elements.bitcast(IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth()));
-}
-
-std::optional<int64_t> spillway::elementCount(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    if (size < 0 || llvm::MulOverflow(count, std::max<int64_t>(size, 1), count) ||
-        count > maxElementCount)
-      return std::nullopt;
-  return llvm::is_contained(shape, 0) ? 0 : count;
 }
 
 SmallVector<int64_t> spillway::allDims(int64_t rank) {

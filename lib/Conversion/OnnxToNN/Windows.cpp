@@ -23,10 +23,6 @@ FailureOr<SmallVector<int64_t>> readList(Node &node, StringRef name, size_t coun
   return *given;
 }
 
-int64_t floorQuotient(int64_t dividend, int64_t by) {
-  return dividend >= 0 ? dividend / by : -((-dividend + by - 1) / by);
-}
-
 } // namespace
 
 FailureOr<SlidingWindows> spillway::readSteps(Node &node, Tensor image, ArrayRef<int64_t> kernel) {
@@ -88,7 +84,7 @@ FailureOr<SlidingWindows> spillway::readWindows(Node &node, Tensor image, ArrayR
       return node.error() << "a window of " << sliding->extent(d)
                           << " elements does not fit into dimension " << d + 2 << " of "
                           << image.tensorType() << " with padding " << low << " and " << high;
-    int64_t windows = floorQuotient(roundUp && !valid ? room + stride - 1 : room, stride) + 1;
+    int64_t windows = llvm::divideFloorSigned(roundUp && !valid ? room + stride - 1 : room, stride) + 1;
     // The last window begins in the image or in the padding before it.
     if (roundUp && windows > 0 && (windows - 1) * stride >= size + low)
       --windows;
@@ -101,9 +97,8 @@ Tensor spillway::padTo(Emitter &emit, Tensor x, ArrayRef<int64_t> low, ArrayRef<
                        Tensor fill) {
   if (x.shape() == shape && llvm::all_of(low, [](int64_t count) { return count == 0; }))
     return x;
-  return {emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill.value, low,
-                                 nn::PadMode::constant),
-          x.type};
+  return x.moved(emit.create<nn::PadOp>(emit.typeOf(x.type, shape), x.value, fill.value, low,
+                                        nn::PadMode::constant));
 }
 
 Tensor spillway::padDim(Emitter &emit, Tensor x, int64_t dim, int64_t low, int64_t size) {
@@ -123,9 +118,8 @@ Tensor spillway::windowElements(Emitter &emit, const SlidingWindows &sliding, Te
   llvm::append_range(shape, sliding.kernel);
   llvm::append_range(shape, sliding.windows);
   Tensor x = padTo(emit, image, low, padded, fill);
-  return {emit.create<nn::WindowsOp>(emit.typeOf(image.type, shape), x.value, sliding.strides,
-                                     sliding.dilations),
-          image.type};
+  return image.moved(emit.create<nn::WindowsOp>(emit.typeOf(image.type, shape), x.value,
+                                                sliding.strides, sliding.dilations));
 }
 
 Tensor spillway::spreadOut(Emitter &emit, Tensor x, int64_t dim, int64_t step) {

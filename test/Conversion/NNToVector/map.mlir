@@ -75,3 +75,16 @@ nn.kernel @refused(%x: tensor<4x4xf32>) -> tensor<4x4xf32>
   %0 = nn.softmax %x dim 1 : tensor<4x4xf32>
   nn.yield %0 : tensor<4x4xf32>
 }
+
+// -----
+
+// Indices of fewer bits than a dimension has are widened before they are compared with it.
+// CHECK-LABEL: func.func @long(
+// CHECK: %[[I:.*]] = memref.load %{{.*}} : memref<6xi32>
+// CHECK: %[[WIDE:.*]] = arith.extsi %[[I]] : i32 to i64
+// CHECK: arith.cmpi slt, %[[WIDE]], %{{.*}} : i64
+nn.kernel @long(%t: tensor<3000000000x64xi8>, %i: tensor<6xi32>) -> tensor<6x64xi8>
+    attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64} {
+  %0 = nn.gather %t[%i] dim 0 : tensor<3000000000x64xi8>, tensor<6xi32> -> tensor<6x64xi8>
+  nn.yield %0 : tensor<6x64xi8>
+}

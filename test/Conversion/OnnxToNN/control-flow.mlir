@@ -139,3 +139,60 @@ module {
     onnx.return %y : !onnx.value
   }
 }
+
+// -----
+
+// Opset 8 takes lengths in front of what it scans, which may be left out, but not alone.
+module {
+  onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>):
+    // expected-error @+1 {{Scan: there is nothing to scan}}
+    %y = onnx.node "Scan" () version 8 {num_scan_inputs = 4294967295 : i64} graph "body" {
+      onnx.return %x : tensor<2x3xf32>
+    }
+    onnx.return %y : !onnx.value
+  }
+}
+
+// -----
+
+// Iterations count, also those of a body without nodes.
+module {
+  onnx.initializer @many "many" : tensor<i64> = dense<4096> : tensor<i64>
+  onnx.initializer @some "some" : tensor<i64> = dense<100> : tensor<i64>
+  onnx.graph "main" inputs(["x"]) dims([["", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>):
+    %none = onnx.none
+    %many = onnx.use @many : tensor<i64>
+    %some = onnx.use @some : tensor<i64>
+    %y = onnx.node "Loop" (%some, %none, %x) version 13 {} graph "body" {
+    ^bb0(%i: !onnx.value, %c: !onnx.value, %v: !onnx.value):
+      // expected-error @+1 {{the loops have more than 262144 nodes in all their iterations}}
+      %w = onnx.node "Loop" (%many, %none, %v) version 13 {} graph "body" {
+      ^bb0(%j: !onnx.value, %d: !onnx.value, %u: !onnx.value):
+        onnx.return %d, %u : !onnx.value, !onnx.value
+      } : tensor<i64>, !onnx.none, !onnx.value
+      onnx.return %c, %w : !onnx.value, !onnx.value
+    } : tensor<i64>, !onnx.none, tensor<2x3xf32>
+    onnx.return %y : !onnx.value
+  }
+}
+
+// -----
+
+// So do the steps of a layer, which is one node.
+module {
+  onnx.initializer @many "many" : tensor<i64> = dense<4096> : tensor<i64>
+  onnx.graph "main" inputs(["x", "s", "w", "r"]) dims([["", ""], ["", "", ""], ["", "", ""], ["", "", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>, %s: tensor<4000x1x1xf32>, %w: tensor<1x4x1xf32>, %r: tensor<1x4x1xf32>):
+    %none = onnx.none
+    %many = onnx.use @many : tensor<i64>
+    %y = onnx.node "Loop" (%many, %none, %x) version 13 {} graph "body" {
+    ^bb0(%i: !onnx.value, %c: !onnx.value, %v: !onnx.value):
+      // expected-error @+1 {{the model takes more than 2097152 operations with its loops unrolled}}
+      %a:3 = onnx.node "LSTM" (%s, %w, %r) version 14 outputs 3 {hidden_size = 1 : i64} : tensor<4000x1x1xf32>, tensor<1x4x1xf32>, tensor<1x4x1xf32>
+      onnx.return %c, %v : !onnx.value, !onnx.value
+    } : tensor<i64>, !onnx.none, tensor<2x3xf32>
+    onnx.return %y : !onnx.value
+  }
+}

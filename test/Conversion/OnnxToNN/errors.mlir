@@ -195,3 +195,116 @@ onnx.graph "main" inputs(["x", "i", "w", "q"]) dims([["", "", ""], ["", "", ""],
   %4 = onnx.node "ConvInteger" (%q, %q) version 10 {} : tensor<4xui8>, tensor<4xui8>
   onnx.return %0 : !onnx.value
 }
+
+// -----
+
+// Integers of a few bits are no outputs, whatever moved them, and no others.
+module {
+  onnx.initializer @w "w" : tensor<2x2xi4> = dense<[[1, -2], [3, -4]]> : tensor<2x2xi4>
+  onnx.initializer @b "b" : tensor<2x2xsi8> = dense<1> : tensor<2x2xsi8>
+  onnx.graph "main" inputs(["x"]) dims([[""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<4xf32>):
+    %w = onnx.use @w : tensor<2x2xi4>
+    %b = onnx.use @b : tensor<2x2xsi8>
+    // expected-error @+1 {{Concat: inputs 0 and 1 must have one type, not i4 and i8}}
+    %0 = onnx.node "Concat" (%w, %b) version 13 {axis = 0 : i64} : tensor<2x2xi4>, tensor<2x2xsi8>
+    // expected-error @+1 {{CastLike: elements of 4 bits are not supported as results}}
+    %1 = onnx.node "CastLike" (%x, %w) version 21 {} : tensor<4xf32>, tensor<2x2xi4>
+    onnx.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  onnx.initializer @w "w" : tensor<2x2xi4> = dense<[[1, -2], [3, -4]]> : tensor<2x2xi4>
+  onnx.initializer @shape "shape" : tensor<1xi64> = dense<4> : tensor<1xi64>
+  // expected-error @+1 {{output "y" has elements of 4 bits, which are not supported}}
+  onnx.graph "main" inputs([]) dims([]) outputs(["y"]) {
+    %w = onnx.use @w : tensor<2x2xi4>
+    %shape = onnx.use @shape : tensor<1xi64>
+    %y = onnx.node "Reshape" (%w, %shape) version 21 {} : tensor<2x2xi4>, tensor<1xi64>
+    onnx.return %y : !onnx.value
+  }
+}
+
+// -----
+
+// Numbers that a type of integers lacks.
+module {
+  onnx.initializer @nan "nan" : tensor<f32> = dense<0x7FC00000> : tensor<f32>
+  onnx.initializer @huge "huge" : tensor<f64> = dense<1.0e30> : tensor<f64>
+  onnx.initializer @off "off" : tensor<2xi64> = dense<[0, 1]> : tensor<2xi64>
+  onnx.graph "main" inputs(["x"]) dims([[""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<3xi32>):
+    %nan = onnx.use @nan : tensor<f32>
+    %huge = onnx.use @huge : tensor<f64>
+    %off = onnx.use @off : tensor<2xi64>
+    // expected-error @+1 {{OneHot: the depth (input 1) must be an integer of 64 bits, not nan}}
+    %0 = onnx.node "OneHot" (%x, %nan, %off) version 11 {} : tensor<3xi32>, tensor<f32>, tensor<2xi64>
+    // expected-error @+1 {{OneHot: the depth (input 1) must be an integer of 64 bits, not 1.000000e+30}}
+    %1 = onnx.node "OneHot" (%x, %huge, %off) version 11 {} : tensor<3xi32>, tensor<f64>, tensor<2xi64>
+    // expected-error @+1 {{Pad: i32 has no number INF}}
+    %2 = onnx.node "Pad" (%x) version 2 {pads = array<i64: 1, 1>, value = 0x7F800000 : f32} : tensor<3xi32>
+    // expected-error @+1 {{Pad: i32 has no number 5.000000e-01}}
+    %3 = onnx.node "Pad" (%x) version 2 {pads = array<i64: 1, 1>, value = 0.5 : f32} : tensor<3xi32>
+    onnx.return %x : tensor<3xi32>
+  }
+}
+
+// -----
+
+// Axes that are given twice, and indices that are known to lie outside.
+module {
+  onnx.initializer @twice "twice" : tensor<2xi64> = dense<[0, -2]> : tensor<2xi64>
+  onnx.initializer @pads "pads" : tensor<4xi64> = dense<1> : tensor<4xi64>
+  onnx.initializer @i "i" : tensor<1x2xi64> = dense<[[1, 3]]> : tensor<1x2xi64>
+  onnx.initializer @three "three" : tensor<2xi64> = dense<3> : tensor<2xi64>
+  onnx.initializer @lengths "lengths" : tensor<3xi64> = dense<3> : tensor<3xi64>
+  onnx.graph "main" inputs(["x", "u", "w"]) dims([["", ""], [""], ["", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>, %u: tensor<1xf32>, %w: tensor<1x2xf32>):
+    %twice = onnx.use @twice : tensor<2xi64>
+    %pads = onnx.use @pads : tensor<4xi64>
+    %i = onnx.use @i : tensor<1x2xi64>
+    %three = onnx.use @three : tensor<2xi64>
+    %lengths = onnx.use @lengths : tensor<3xi64>
+    %none = onnx.none
+    // expected-error @+1 {{Pad: axis 0 is given twice}}
+    %0 = onnx.node "Pad" (%x, %pads, %none, %twice) version 18 {} : tensor<2x3xf32>, tensor<4xi64>, !onnx.none, tensor<2xi64>
+    // expected-error @+1 {{CenterCropPad: axis 1 is given twice}}
+    %1 = onnx.node "CenterCropPad" (%x, %three) version 18 {axes = array<i64: 1, -1>} : tensor<2x3xf32>, tensor<2xi64>
+    // expected-error @+1 {{Resize: axis 1 is given twice}}
+    %2 = onnx.node "Resize" (%x, %none, %none, %three) version 18 {axes = array<i64: 1, 1>} : tensor<2x3xf32>, !onnx.none, !onnx.none, tensor<2xi64>
+    // expected-error @+1 {{GatherND: index 3 lies outside a dimension of size 3}}
+    %3 = onnx.node "GatherND" (%x, %i) version 13 {} : tensor<2x3xf32>, tensor<1x2xi64>
+    // expected-error @+1 {{ScatterND: index 3 lies outside a dimension of size 3}}
+    %4 = onnx.node "ScatterND" (%x, %i, %u) version 18 {} : tensor<2x3xf32>, tensor<1x2xi64>, tensor<1xf32>
+    // expected-error @+1 {{ScatterElements: index 3 lies outside a dimension of size 2}}
+    %6 = onnx.node "ScatterElements" (%x, %i, %w) version 18 {} : tensor<2x3xf32>, tensor<1x2xi64>, tensor<1x2xf32>
+    // expected-error @+1 {{ReverseSequence: a batch has no 3 elements of 2}}
+    %7 = onnx.node "ReverseSequence" (%x, %lengths) version 10 {} : tensor<2x3xf32>, tensor<3xi64>
+    onnx.return %x : tensor<2x3xf32>
+  }
+}
+
+// -----
+
+module {
+  onnx.initializer @zero "zero" : tensor<f32> = dense<0.0> : tensor<f32>
+  onnx.initializer @one "one" : tensor<f32> = dense<1.0> : tensor<f32>
+  onnx.initializer @total "total" : tensor<i32> = dense<6> : tensor<i32>
+  onnx.graph "main" inputs(["x", "a", "q", "k", "v", "n"]) dims([["", ""], ["", ""], ["", "", ""], ["", "", "", ""], ["", "", "", ""], [""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>, %a: tensor<2x2xui8>, %q: tensor<1x1x4xf32>, %k: tensor<1x1x5x4xf32>, %v: tensor<1x1x10x4xf32>, %n: tensor<1xi32>):
+    %zero = onnx.use @zero : tensor<f32>
+    %one = onnx.use @one : tensor<f32>
+    %total = onnx.use @total : tensor<i32>
+    %s = onnx.node "SequenceConstruct" (%x) version 11 {} : tensor<2x3xf32>
+    // expected-error @+1 {{SequenceInsert: input 1 must be a tensor}}
+    %0 = onnx.node "SequenceInsert" (%s, %s) version 11 {} : !onnx.value, !onnx.value
+    // expected-error @+1 {{QLinearMatMul: input 7 must hold i8 or u8, not f32}}
+    %1 = onnx.node "QLinearMatMul" (%a, %one, %a, %a, %one, %a, %one, %zero) version 21 {} : tensor<2x2xui8>, tensor<f32>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<f32>, tensor<2x2xui8>, tensor<f32>, tensor<f32>
+    // expected-error @+1 {{GroupQueryAttention: past_key and past_value must be two caches of one shape}}
+    %2 = onnx.node "GroupQueryAttention" domain "com.microsoft" (%q, %q, %q, %k, %v, %n, %total) version 1 {num_heads = 1 : i64, kv_num_heads = 1 : i64} : tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x5x4xf32>, tensor<1x1x10x4xf32>, tensor<1xi32>, tensor<i32>
+    onnx.return %x : tensor<2x3xf32>
+  }
+}

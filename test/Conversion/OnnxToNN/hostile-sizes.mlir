@@ -72,3 +72,58 @@ module {
     onnx.return %1 : !onnx.value
   }
 }
+
+// -----
+
+// Sizes and pads whose sums and products leave the integers.
+module {
+  onnx.initializer @pads "pads" : tensor<4xi64> = dense<[-9223372036854775808, 0, 9223372036854775807, 0]> : tensor<4xi64>
+  onnx.initializer @bins "bins" : tensor<i64> = dense<4> : tensor<i64>
+  onnx.initializer @low "low" : tensor<f32> = dense<0.0> : tensor<f32>
+  onnx.initializer @inf "inf" : tensor<f32> = dense<0x7F800000> : tensor<f32>
+  onnx.graph "main" inputs(["x", "image", "grid", "deep"]) dims([["", ""], ["", "", "", ""], ["", "", "", ""], ["", "", "", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>, %image: tensor<1x1099511627776x1x1xf32>, %grid: tensor<1x1048576x1x2xf32>, %deep: tensor<1x281474976710656x0x0xf32>):
+    %pads = onnx.use @pads : tensor<4xi64>
+    %bins = onnx.use @bins : tensor<i64>
+    %low = onnx.use @low : tensor<f32>
+    %inf = onnx.use @inf : tensor<f32>
+    // expected-error @+1 {{Pad: pads of axis 0 leave no valid size}}
+    %0 = onnx.node "Pad" (%x, %pads) version 13 {} : tensor<2x3xf32>, tensor<4xi64>
+    // expected-error @+1 {{GridSample: the result is too large}}
+    %1 = onnx.node "GridSample" (%image, %grid) version 16 {} : tensor<1x1099511627776x1x1xf32>, tensor<1x1048576x1x2xf32>
+    // expected-error @+1 {{SpaceToDepth: blocks of 1048576 x 1048576 make too many channels}}
+    %2 = onnx.node "SpaceToDepth" (%deep) version 13 {blocksize = 1048576 : i64} : tensor<1x281474976710656x0x0xf32>
+    // expected-error @+1 {{MelWeightMatrix: has no triangles for 4 bins}}
+    %3 = onnx.node "MelWeightMatrix" (%bins, %bins, %bins, %low, %inf) version 17 {} : tensor<i64>, tensor<i64>, tensor<i64>, tensor<f32>, tensor<f32>
+    onnx.return %x : tensor<2x3xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{tensor 'nibbles' is too large}}
+  onnx.initializer @nibbles "nibbles" : tensor<0x72057594037927936xi4> = #onnx.extent<"m.onnx", 64, 0, raw>
+  onnx.graph "main" inputs([]) dims([]) outputs(["y"]) {
+    %nibbles = onnx.use @nibbles : tensor<0x72057594037927936xi4>
+    %y = onnx.node "Cast" (%nibbles) version 21 {to = 1 : i64} : tensor<0x72057594037927936xi4>
+    onnx.return %y : !onnx.value
+  }
+}
+
+// -----
+
+// A filter without channels has any number of places, and a step may be the largest integer: neither takes long.
+module {
+  onnx.initializer @step "step" : tensor<i64> = dense<9223372036854775807> : tensor<i64>
+  onnx.initializer @frame "frame" : tensor<i64> = dense<4> : tensor<i64>
+  onnx.graph "main" inputs(["x", "w", "s"]) dims([["", "", ""], ["", "", ""], ["", "", ""]]) outputs(["y", "z"]) {
+  ^bb0(%x: tensor<1x0x1xf32>, %w: tensor<0x0x2147483648xf32>, %s: tensor<1x4x1xf32>):
+    %step = onnx.use @step : tensor<i64>
+    %frame = onnx.use @frame : tensor<i64>
+    %none = onnx.none
+    %y = onnx.node "ConvTranspose" (%x, %w) version 11 {strides = array<i64: 2>} : tensor<1x0x1xf32>, tensor<0x0x2147483648xf32>
+    %z = onnx.node "STFT" (%s, %step, %none, %frame) version 17 {} : tensor<1x4x1xf32>, tensor<i64>, !onnx.none, tensor<i64>
+    onnx.return %y, %z : !onnx.value, !onnx.value
+  }
+}

@@ -66,3 +66,17 @@ onnx.graph "main" inputs(["x", "c"]) dims([["", "", ""], ["", "", ""]]) outputs(
   %y = onnx.node "Einsum" (%x, %c) version 12 {equation = "bij,kjb->bik"} : tensor<2x3x4xf32>, tensor<5x4x2xf32>
   onnx.return %y : !onnx.value
 }
+
+// -----
+
+// Positions beyond 2^31 need indices of 64 bits.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[I:.*]] = arith.extsi %arg1 : tensor<1x3000000000xi32> to tensor<1x3000000000xi64>
+// CHECK: %[[ROW:.*]] = nn.reshape %[[I]]
+// CHECK: %[[COLUMN:.*]] = nn.iota dim 1 : tensor<1x3000000000x1xi64>
+// CHECK: nn.concat %[[ROW]], %[[COLUMN]] dim 2
+onnx.graph "main" inputs(["x", "i", "u"]) dims([["", ""], ["", ""], ["", ""]]) outputs(["y"]) {
+^bb0(%x: tensor<2x3000000000xui8>, %i: tensor<1x3000000000xi32>, %u: tensor<1x3000000000xui8>):
+  %y = onnx.node "ScatterElements" (%x, %i, %u) version 18 {} : tensor<2x3000000000xui8>, tensor<1x3000000000xi32>, tensor<1x3000000000xui8>
+  onnx.return %y : !onnx.value
+}

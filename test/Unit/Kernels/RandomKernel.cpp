@@ -506,9 +506,9 @@ private:
   Tensor reduction(const Tensor &x, bool whole) {
     std::vector<std::string> kinds = {"max", "min"};
     if (x.element != "i1")
-      kinds.insert(kinds.end(), {"sum", "mean", "prod", "sum_square", "l1"});
+      kinds.insert(kinds.end(), {"sum", "prod", "sum_square", "l1"});
     if (isFloat(x.element))
-      kinds.insert(kinds.end(), {"l2", "log_sum", "log_sum_exp"});
+      kinds.insert(kinds.end(), {"mean", "l2", "log_sum", "log_sum_exp"});
     std::string kind = pick(kinds);
     if (kind.starts_with("log"))
       kernel.exact = false;

@@ -368,6 +368,14 @@ func.func @f(%a: tensor<2x3xi32>) {
 
 // -----
 
+func.func @f(%a: tensor<2x3xi32>) {
+  // expected-error@+1 {{C3: mean needs floats}}
+  %0 = nn.reduce <mean> %a dims [1] : tensor<2x3xi32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<2x3xf32>) {
   // expected-error@+1 {{C1: dim 2 lies outside rank 2}}
   %0 = nn.softmax %a dim 2 : tensor<2x3xf32>

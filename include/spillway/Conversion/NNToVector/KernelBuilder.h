@@ -84,8 +84,8 @@ public:
   /// The split of `linear` into `sizes`, each at least 2; the same object for the same split.
   const IndexSplit *split(const LaneIndex &linear, llvm::ArrayRef<int64_t> sizes);
 
-  /// Moves what does not change in a loop before it, reads of operands included
-  /// (results and scratch do not overlap them), and ends the function.
+  /// Moves what does not change in a loop before it, reads of operands included, and ends the function. Scratch
+  /// does not overlap operands; of one that a result lies over, each element is read for the same element alone.
   void finish();
 
 private:

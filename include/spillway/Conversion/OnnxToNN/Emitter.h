@@ -24,7 +24,8 @@ public:
   template <typename Op, typename... Args> mlir::Value create(Args &&...args) {
     Op op = Op::create(builder, location, std::forward<Args>(args)...);
     if constexpr (requires { op.getIndices(); })
-      numFaulting += !values.isKnown(op.getIndices());
+      effects_.faults += !values.isKnown(op.getIndices());
+    ++made;
     checkSize(op->getResult(0));
     return values.fold(op);
   }
@@ -32,16 +33,27 @@ public:
   /// call. It must not stay.
   bool takeOversized() { return std::exchange(oversized, false); }
 
-  /// Watches for operations that a step may fail at: an index may be out of range.
-  class FaultScope {
-  public:
-    explicit FaultScope(const Emitter &emit) : emit(emit), before(emit.numFaulting) {}
-    bool mayFault() const { return emit.numFaulting != before; }
-
-  private:
-    const Emitter &emit;
-    uint64_t before;
+  /// A number that a type of integers lacks.
+  struct Unfit {
+    double value;
+    DataType type;
   };
+  /// The last number that was to be an element of a type that lacks it, since the last call. What was
+  /// made of it must not stay.
+  std::optional<Unfit> takeUnfit() { return std::exchange(unfit, std::nullopt); }
+
+  /// How many operations and constants were made or evaluated.
+  uint64_t numMade() const { return made; }
+
+  /// What a step does to more than the values that it computes.
+  struct Effects {
+    /// Operations that it may fail at: an index may be out of range.
+    uint64_t faults = 0;
+    /// States that it updates.
+    uint64_t updates = 0;
+  };
+  const Effects &effects() const { return effects_; }
+  void noteUpdate() { ++effects_.updates; }
 
   mlir::RankedTensorType typeOf(DataType type, llvm::ArrayRef<int64_t> shape) {
     return mlir::RankedTensorType::get(shape, elementType(context(), type));
@@ -53,8 +65,10 @@ public:
   /// A tensor of one dimension.
   Tensor vector(DataType type, llvm::ArrayRef<int64_t> values);
   Tensor constant(DataType type, mlir::DenseElementsAttr value);
-  /// A splat like `a`.
-  Tensor like(Tensor a, double value) { return splat(a.type, a.shape(), value); }
+  /// A splat like `a`. A number that a type of integers lacks is unfit (see takeUnfit).
+  Tensor like(Tensor a, double value) { return a.moved(splat(a.type, a.shape(), value).value); }
+  /// A splat like `a`, of which integers have all bits.
+  Tensor likeInt(Tensor a, int64_t value) { return a.moved(splatInt(a.type, a.shape(), value).value); }
   /// The values, where they are known at compile time.
   std::optional<TensorValue> known(Tensor a) { return values.lookup(a.value); }
 
@@ -102,6 +116,7 @@ public:
   /// False where an operand is NaN.
   Tensor compare(Order order, Tensor a, Tensor b);
   Tensor isNaN(Tensor a);
+  /// Elements of `a` where the condition is true, else of `b`.
   Tensor select(Tensor condition, Tensor a, Tensor b);
   /// A function of math on floats; f16 and bf16 are computed in f32.
   template <typename Op> Tensor unary(Tensor a) {
@@ -130,6 +145,7 @@ private:
   Tensor binary(Tensor a, Tensor b);
   std::optional<Tensor> movedSplat(Tensor a, llvm::ArrayRef<int64_t> shape);
   Tensor safeDivisor(Tensor a, Tensor b);
+  Tensor integerMean(Tensor a, llvm::ArrayRef<int64_t> dims, bool keep);
   Tensor reduceUnsignedOrder(nn::ReductionKind kind, Tensor a, llvm::ArrayRef<int64_t> dims,
                              bool keep);
 
@@ -137,7 +153,9 @@ private:
   KnownValues &values;
   mlir::Location location;
   bool oversized = false;
-  uint64_t numFaulting = 0;
+  std::optional<Unfit> unfit;
+  uint64_t made = 0;
+  Effects effects_;
 };
 
 } // namespace spillway

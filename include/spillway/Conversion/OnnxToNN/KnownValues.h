@@ -43,7 +43,7 @@ private:
 /// The element that all elements equal, of a constant.
 mlir::DenseElementsAttr splatConstant(mlir::Value value);
 
-/// Integers and booleans as int64_t (unsigned ones where `isUnsigned`), floats truncated.
+/// Integers and booleans as int64_t (unsigned ones where `isUnsigned`).
 llvm::SmallVector<int64_t> asIntegers(const TensorValue &tensor, bool isUnsigned);
 /// All numbers of any type, exact: the elements of x86's extended precision hold them.
 std::vector<long double> asNumbers(const TensorValue &tensor, bool isUnsigned);

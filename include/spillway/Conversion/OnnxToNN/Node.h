@@ -65,7 +65,7 @@ public:
   mlir::FailureOr<TensorValue> known(unsigned i, llvm::StringRef what);
   /// The same for a list of integers.
   mlir::FailureOr<llvm::SmallVector<int64_t>> ints(unsigned i, llvm::StringRef what);
-  /// The same for an input with a single element.
+  /// The same for an input with a single element. What a number has behind its point is cut off.
   mlir::FailureOr<int64_t> intScalar(unsigned i, llvm::StringRef what);
   mlir::FailureOr<double> floatScalar(unsigned i, llvm::StringRef what);
   /// The same where it is known; nothing where it is not, or is no single boolean.
@@ -87,7 +87,9 @@ public:
   mlir::FailureOr<llvm::SmallVector<Tensor>> broadcastInputs();
   /// `axis` counted from zero, for `rank` dimensions; an error where it is outside.
   mlir::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
-  /// Axes counted from zero, ascending; an error for one outside or given twice.
+  /// Axes counted from zero, as they are ordered; an error for one outside or given twice.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> orderedAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+  /// The same, ascending.
   mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
   // Attributes. One of another kind than asked for is an error, after which the

@@ -1,6 +1,7 @@
 // What an ONNX value has become while its model is converted.
 #pragma once
 
+#include "spillway/Support/ElementCount.h"
 #include "spillway/Support/ElementType.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -8,6 +9,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <memory>
 #include <variant>
 
 namespace spillway {
@@ -27,9 +29,21 @@ struct Tensor {
   int64_t rank() const { return tensorType().getRank(); }
   int64_t size(int64_t dim) const { return tensorType().getDimSize(dim); }
   int64_t count() const { return tensorType().getNumElements(); }
+  /// A value that holds elements of this tensor, elsewhere.
+  Tensor moved(mlir::Value to) const { return {to, type, bits}; }
 };
 
-using Sequence = llvm::SmallVector<Tensor>;
+/// Tensors in order, which copies share.
+class Sequence {
+public:
+  Sequence(llvm::SmallVector<Tensor> tensors)
+      : tensors(std::make_shared<const llvm::SmallVector<Tensor>>(std::move(tensors))) {}
+
+  llvm::ArrayRef<Tensor> get() const { return *tensors; }
+
+private:
+  std::shared_ptr<const llvm::SmallVector<Tensor>> tensors;
+};
 
 /// Nothing (an omitted optional, or the result of a node that failed), a tensor,
 /// or a sequence whose length is known.
@@ -51,13 +65,6 @@ bool isDataType(DataType type);
 mlir::DenseElementsAttr signlessElements(mlir::DenseElementsAttr elements);
 
 using Shape = llvm::SmallVector<int64_t>;
-
-/// So that no tensor has more than 2^58 bytes, and sums of a few sizes fit in an int64_t.
-inline constexpr int64_t maxElementCount = int64_t{1} << 55;
-
-/// Number of elements; nothing where a size is negative, or the sizes that are not zero make more
-/// than maxElementCount.
-std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 
 /// 0, 1, ... up to the rank.
 llvm::SmallVector<int64_t> allDims(int64_t rank);
