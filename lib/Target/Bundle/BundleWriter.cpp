@@ -83,8 +83,8 @@ void removeAbandoned(const std::filesystem::path &path) {
 /// The name of something in the folder of a bundle that belongs to the user; empty where there is
 /// nothing.
 std::string foreignEntry(const std::filesystem::path &bundle) {
-  constexpr std::string_view own[] = {manifestName, kernelsName,    tableName,    planName,
-                                      programName,  storeIndexName, storeDataName, commitsName};
+  constexpr std::string_view own[] = {manifestName,   kernelsName,   tableName,   planName,   programName,
+                                      storeIndexName, storeDataName, commitsName, scratchName};
   std::error_code code;
   for (const auto &entry : std::filesystem::directory_iterator(bundle, code))
     if (std::string name = entry.path().filename().string(); std::ranges::find(own, name) == std::end(own))
