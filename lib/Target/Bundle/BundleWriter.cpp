@@ -39,6 +39,9 @@ NewState newState(zero::StateOp state) {
   RankedTensorType type = state.getTensorType();
   NewState result;
   result.type.name = state.getName().str();
+  zero::Role role = state.getRole();
+  result.type.role = role == zero::Role::moment || role == zero::Role::twin ? spillway::Role::companion
+                                                                             : spillway::Role::initializer;
   result.type.dataType = *dataTypeOf(type.getElementType());
   result.type.shape.assign(type.getShape().begin(), type.getShape().end());
   if (auto layout = state.getLayoutAttr()) {
