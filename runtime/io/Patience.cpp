@@ -4,7 +4,7 @@ namespace spillway::io {
 
 namespace {
 /// How many times as long as another request a sync may take without any sign of life.
-constexpr int syncFactor = 20;
+constexpr int syncFactor = 10;
 } // namespace
 
 uint64_t Patience::movedBytes() const {

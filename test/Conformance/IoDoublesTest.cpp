@@ -128,7 +128,7 @@ TEST(Patience, IsLongerWithSyncs) {
             "the drive has moved no byte for 60000 ms with 1 transfers in flight");
   EXPECT_EQ(transfer(Request::sync, std::chrono::minutes(5)), "done");
   EXPECT_EQ(transfer(Request::sync, std::chrono::hours(1)),
-            "the drive has moved no byte for 1200000 ms with 1 transfers in flight");
+            "the drive has moved no byte for 600000 ms with 1 transfers in flight");
 }
 
 TEST(ThrottledEngine, KeepsItsPaceAsleep) {
