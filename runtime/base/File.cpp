@@ -1,6 +1,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Size.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -39,6 +40,40 @@ Status writeAll(int descriptor, std::span<const std::byte> bytes, const std::str
     if (written < 0)
       return systemError(errno, fmt::format("cannot write '{}'", name));
     bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+/// Copies from and to where the descriptors stand, without the bytes passing through this process: as many as the file
+/// systems can, which may be none.
+uint64_t copyInKernel(int source, int target, uint64_t bytes) {
+  uint64_t done = 0;
+  while (done < bytes) {
+    ssize_t count = ::copy_file_range(source, nullptr, target, nullptr, bytes - done, 0);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      break;
+    done += static_cast<uint64_t>(count);
+  }
+  return done;
+}
+
+/// The same by reads and writes, and all of them.
+Status copyThroughMemory(const Descriptor &source, const std::filesystem::path &from, const Descriptor &target,
+                         const std::filesystem::path &to, uint64_t bytes) {
+  std::vector<std::byte> buffer(std::min<uint64_t>(bytes, 1 << 20));
+  while (bytes != 0) {
+    ssize_t count = ::read(source.number(), buffer.data(), std::min<uint64_t>(bytes, buffer.size()));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return systemError(errno, fmt::format("cannot read '{}'", from.string()));
+    if (count == 0)
+      return machineError("'{}' became shorter while it was read", from.string());
+    SPILLWAY_RETURN_IF_ERROR(
+        writeAll(target.number(), std::span(buffer).first(static_cast<size_t>(count)), to.string()));
+    bytes -= static_cast<uint64_t>(count);
   }
   return {};
 }
@@ -113,17 +148,8 @@ Status copyFile(const std::filesystem::path &from, const std::filesystem::path &
   if (::ioctl(target.number(), FICLONE, source.number()) != 0) {
     SPILLWAY_RETURN_IF_ERROR(requireSpace(to.has_parent_path() ? to.parent_path() : ".", facts.bytes,
                                           "the copies of states"));
-    for (uint64_t done = 0; done < facts.bytes;) {
-      ssize_t count = ::copy_file_range(source.number(), nullptr, target.number(), nullptr,
-                                        facts.bytes - done, 0);
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count < 0)
-        return systemError(errno, fmt::format("cannot copy '{}' to '{}'", from.string(), to.string()));
-      if (count == 0)
-        return machineError("'{}' became shorter while it was read", from.string());
-      done += static_cast<uint64_t>(count);
-    }
+    uint64_t done = copyInKernel(source.number(), target.number(), facts.bytes);
+    SPILLWAY_RETURN_IF_ERROR(copyThroughMemory(source, from, target, to, facts.bytes - done));
   }
   if (::fsync(target.number()) != 0 || target.close() != 0)
     return systemError(errno, fmt::format("cannot write '{}'", to.string()));

@@ -37,7 +37,7 @@ Result<std::filesystem::path> replaceableFile(const std::filesystem::path &path)
 /// crash there is the old file or the new one.
 Status writeFileAtomically(const std::filesystem::path &path, std::span<const std::byte> bytes);
 
-/// Makes what was written to a file durable.
+/// Makes what was written to a file, or what a folder lists, durable.
 Status syncFile(const std::filesystem::path &path);
 
 /// Gives a file its name, in place of another one in the same folder: after a crash there is the

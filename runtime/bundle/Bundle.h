@@ -14,7 +14,7 @@
 namespace spillway {
 
 /// The version of the folder's format; another one is refused.
-inline constexpr uint32_t bundleVersion = 4;
+inline constexpr uint32_t bundleVersion = 5;
 
 inline constexpr std::string_view manifestName = "manifest.json";
 inline constexpr std::string_view kernelsName = "kernels.so";

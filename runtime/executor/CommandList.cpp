@@ -51,14 +51,16 @@ void CommandList::failEvents() {
 void RunState::start(CommandList &list) {
   failed_ = false;
   error_.reset();
+  isNotFinite_ = false;
   list_ = &list;
 }
 
-void RunState::fail(Error error) {
+void RunState::fail(Error error, bool isNotFinite) {
   std::lock_guard lock(mutex_);
   if (error_)
     return;
   error_ = std::move(error);
+  isNotFinite_ = isNotFinite;
   failed_.store(true, std::memory_order_release);
   list_->failEvents();
   communicator_.abort(*error_);
@@ -67,6 +69,11 @@ void RunState::fail(Error error) {
 Status RunState::status() const {
   std::lock_guard lock(mutex_);
   return error_ ? Status(*error_) : Status();
+}
+
+bool RunState::endedByNotFinite() const {
+  std::lock_guard lock(mutex_);
+  return isNotFinite_;
 }
 
 } // namespace spillway

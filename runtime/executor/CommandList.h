@@ -90,16 +90,19 @@ public:
 
   void start(CommandList &list);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  /// Keeps the error if it is the first, and ends every wait. Any thread.
-  void fail(Error error);
+  /// Keeps the error if it is the first, and ends every wait. Any thread. `isNotFinite` where values are no finite
+  /// numbers.
+  void fail(Error error, bool isNotFinite = false);
   /// After all streams have ended.
   Status status() const;
+  bool endedByNotFinite() const;
 
 private:
   Communicator &communicator_;
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   std::optional<Error> error_;
+  bool isNotFinite_ = false;
   CommandList *list_ = nullptr;
 };
 

@@ -1,15 +1,10 @@
 #include "runtime/executor/Examination.h"
+#include "runtime/executor/Access.h"
 
 #include <algorithm>
 #include <ranges>
 
 namespace spillway {
-
-namespace {
-bool overlap(const Slice &a, const Slice &b) {
-  return a.tier == b.tier && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-}
-} // namespace
 
 Content Examination::contentOf(const LaunchOperation &launch, size_t argument) const {
   const KernelArguments &arguments = program_.kernelArguments[launch.kernel];
@@ -44,22 +39,8 @@ void Examination::lookAtResults(const LaunchOperation &launch, const std::string
 
 std::string Examination::sourceOf(const Slice &slice, uint32_t index) const {
   auto fills = [&](const Command &command) {
-    auto reaches = [&](const Slice &target) { return overlap(target, slice); };
-    if (auto *read = std::get_if<ReadOperation>(&command.operation))
-      return reaches(read->target);
-    if (auto *copy = std::get_if<CopyOperation>(&command.operation))
-      return reaches(copy->target);
-    if (auto *gather = std::get_if<AllGatherOperation>(&command.operation))
-      return reaches(gather->target);
-    if (auto *lookup = std::get_if<LookupOperation>(&command.operation))
-      return reaches(lookup->target);
-    if (auto *restore = std::get_if<RestoreOperation>(&command.operation))
-      return reaches(restore->target);
-    auto *launch = std::get_if<LaunchOperation>(&command.operation);
-    if (!launch)
-      return false;
-    auto results = std::span(launch->arguments).subspan(program_.kernelArguments[launch->kernel].inputs);
-    return std::ranges::any_of(results, [&](const LaunchOperation::Argument &result) { return reaches(result.slice); });
+    return std::ranges::any_of(accessOf(program_, command).writes,
+                               [&](const Slice &target) { return overlap(target, slice); });
   };
   auto named = [](const Command &command) -> std::string {
     if (std::holds_alternative<LookupOperation>(command.operation))

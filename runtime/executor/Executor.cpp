@@ -107,6 +107,7 @@ public:
   }
 
   Status runStep() {
+    watchedIsFinite_ = true;
     SPILLWAY_RETURN_IF_ERROR(run(*step_, stepSums));
     slots_.noteStep();
     return {};
@@ -115,6 +116,10 @@ public:
   void watch(const Slice &value) {
     watched_ = value;
     watchedCommand_ = lastWriter(resources_.program, value);
+  }
+
+  bool isWatchedNotFinite() {
+    return !watchedIsFinite_ && state_.endedByNotFinite() && checkFaults(*step_).ok();
   }
 
   Status evaluate(const Slice &output) {
@@ -152,8 +157,11 @@ public:
       if (workers_[stream] && hasWork(static_cast<StreamKind>(stream), list))
         workers_[stream]->join();
     sums = sumTimes(list.commands(), list.times(), begin, now());
-    SPILLWAY_RETURN_IF_ERROR(state_.status());
-    return checkFaults(list);
+    // A fault explains values that are not finite.
+    if (Status status = state_.status(); !status.ok() && !state_.endedByNotFinite())
+      return status;
+    SPILLWAY_RETURN_IF_ERROR(checkFaults(list));
+    return state_.status();
   }
 
   const ExecutorResources &resources() const { return resources_; }
@@ -179,13 +187,13 @@ private:
     evaluated_ = output;
   }
 
-  bool isWatchedFinite(DeviceStream &stream) const {
+  bool lookAtWatched(DeviceStream &stream) {
     // An error comes again.
     if (!stream.synchronize().ok())
       return true;
     float value;
     std::memcpy(&value, addressOf(arenas_, watched_), sizeof(value));
-    return std::isfinite(value);
+    return watchedIsFinite_ = std::isfinite(value);
   }
 
   bool isUsed(StreamKind kind) const {
@@ -267,8 +275,8 @@ private:
       times.started = now();
       if (Status status = execute(command, index, list, stream); !status.ok())
         return state_.fail(std::move(status).error().in(command.label));
-      if (&list == &*step_ && index == watchedCommand_ && !isWatchedFinite(stream))
-        return state_.fail(userError("a value that is watched is not finite"));
+      if (&list == &*step_ && index == watchedCommand_ && !lookAtWatched(stream))
+        return state_.fail(userError("a value that is watched is not finite"), /*isNotFinite=*/true);
       times.ended = now();
       stream.signal(list.event(index));
     }
@@ -344,6 +352,7 @@ private:
   std::optional<Examination> examination_;
   Slice watched_;
   std::optional<uint32_t> watchedCommand_;
+  bool watchedIsFinite_ = true;
   RunState state_;
   Slots slots_;
   Scratch scratch_;
@@ -371,6 +380,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorResources &reso
 Status Executor::runPrologue() { return impl_->run(impl_->prologue(), impl_->prologueSums); }
 Status Executor::runStep() { return impl_->runStep(); }
 void Executor::watch(const Slice &value) { impl_->watch(value); }
+bool Executor::isWatchedNotFinite() const { return impl_->isWatchedNotFinite(); }
 Status Executor::evaluate(const Slice &output) { return impl_->evaluate(output); }
 Result<NotFinite> Executor::findNotFinite(const Slice &output) {
   return impl_->findNotFinite(output);

@@ -57,6 +57,9 @@ public:
   /// From now on, a step ends with an error as soon as it has computed a value of f32 there that is
   /// not finite: no number, or infinite. It may be the only one there is.
   void watch(const Slice &value);
+  /// After a step that ended with an error: whether it ended because values were not finite, of which the watched one,
+  /// computed by then, is one.
+  bool isWatchedNotFinite() const;
   /// Computes what lies in a slice at the end of a step as the step would, with the states as they are, and
   /// changes none of them. Inputs as for `runStep`.
   Status evaluate(const Slice &output);

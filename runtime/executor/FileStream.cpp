@@ -19,7 +19,7 @@ void FileStream::run(CommandList &list, RunState &state) {
   patience_.restart();
   restart();
   if (Status status = pump(); !status.ok())
-    state.fail(std::move(status).error());
+    state.fail(std::move(status).error(), foundNotFinite());
   patience_.drain();
 }
 

@@ -34,6 +34,8 @@ protected:
   /// pending. True where all commands have begun.
   virtual Result<bool> begin() = 0;
   virtual Status complete(const io::Completion &completion) = 0;
+  /// Whether what ended the run is that values are no finite numbers.
+  virtual bool foundNotFinite() const { return false; }
 
   /// Takes the next command; none at the end, and none while its events are pending, whose end
   /// wakes the engine.

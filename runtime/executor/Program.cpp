@@ -1,4 +1,5 @@
 #include "runtime/executor/Program.h"
+#include "runtime/executor/Access.h"
 #include "runtime/executor/Rewrites.h"
 #include "runtime/state/CanonicalPart.h"
 #include "runtime/table/Alignment.h"
@@ -422,10 +423,6 @@ private:
     return {};
   }
 
-  static bool overlap(const Slice &a, const Slice &b) {
-    return a.tier == b.tier && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-  }
-
   Status parseScratchSlice(const table::Slice *encoded, std::string_view what, Slice &slice) const {
     if (!encoded || encoded->tier() != table::Tier::nvme)
       return machineError("{} does not lie in the scratch file", what);
@@ -475,6 +472,25 @@ private:
     return {};
   }
 
+  /// What a kernel may touch of a tile.
+  static Result<uint64_t> bytesOfTile(const table::KernelArgument &taken, const LaunchOperation &launch,
+                                      const LaunchOperation::Argument &given, std::string_view what) {
+    uint64_t units = (taken.bytes() + taken.unit_bytes() - 1) / taken.unit_bytes();
+    int64_t end = taken.is_tiled() ? launch.end : given.origin + given.units;
+    if (taken.is_tiled() && given.units != 0)
+      return machineError("{} says that it has {} units; it is a tile of those that the launch computes", what,
+                          given.units);
+    if (taken.is_tiled() && given.origin > launch.begin)
+      return machineError("{} starts at unit {}, after the units {} to {}", what, given.origin, launch.begin,
+                          launch.end);
+    if (static_cast<uint64_t>(end) > units)
+      return machineError("{} is a tile up to unit {} of {}", what, end, units);
+    auto bytesUpTo = [&](int64_t unit) {
+      return static_cast<uint64_t>(unit) >= units ? taken.bytes() : static_cast<uint64_t>(unit) * taken.unit_bytes();
+    };
+    return bytesUpTo(end) - bytesUpTo(given.origin);
+  }
+
   /// That a slice has all bytes that a kernel may touch of an argument.
   static Status requireArgument(const table::KernelArgument &taken, const LaunchOperation &launch,
                                 const LaunchOperation::Argument &given, std::string_view what) {
@@ -483,16 +499,7 @@ private:
       return machineError("{} is a tile; its kernel takes the whole", what);
     uint64_t needed = taken.bytes();
     if (isTile) {
-      int64_t end = given.units != 0 ? given.origin + given.units : launch.end;
-      if (given.units == 0 && given.origin > launch.begin)
-        return machineError("{} starts at unit {}, after the units {} to {}", what, given.origin,
-                            launch.begin, launch.end);
-      uint64_t units = (taken.bytes() + taken.unit_bytes() - 1) / taken.unit_bytes();
-      auto bytesUpTo = [&](int64_t unit) {
-        return static_cast<uint64_t>(unit) >= units ? taken.bytes()
-                                                    : static_cast<uint64_t>(unit) * taken.unit_bytes();
-      };
-      needed = bytesUpTo(end) - bytesUpTo(given.origin);
+      SPILLWAY_ASSIGN_OR_RETURN(needed, bytesOfTile(taken, launch, given, what));
     }
     if (given.slice.bytes < needed)
       return machineError("{} has {} bytes; its kernel takes {}", what, given.slice.bytes, needed);

@@ -139,14 +139,15 @@ struct Command {
   std::string label;
 };
 
-/// An input or output of the model.
-/// See table.fbs.
+/// What an input of labels holds: from 0 to below `count`, or `ignored`.
 struct Classes {
   int64_t count = 0;
   int64_t ignored = 0;
+  /// Of dimension 1: what lies before it is no label of any sample.
   int64_t first = 0;
 };
 
+/// An input or output of the model.
 struct Binding {
   std::string name;
   DataType dataType = DataType::f32;

@@ -13,8 +13,6 @@ namespace {
 constexpr uint32_t maxTransfers = 64;
 /// Of CanonicalParts::bufferBytes each.
 constexpr uint32_t packBufferCount = 8;
-
-constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes * blockBytes; }
 } // namespace
 
 Result<std::unique_ptr<ReadStream>> ReadStream::create(const Store &store, const Slots &slots,

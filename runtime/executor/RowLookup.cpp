@@ -1,21 +1,11 @@
 #include "runtime/executor/RowLookup.h"
+#include "runtime/base/LoadIndex.h"
 
 #include <cstring>
 
 namespace spillway {
 
 namespace {
-int64_t loadIndex(DataType type, const std::byte *place) {
-  if (type == DataType::i32) {
-    int32_t value;
-    std::memcpy(&value, place, sizeof(value));
-    return value;
-  }
-  int64_t value;
-  std::memcpy(&value, place, sizeof(value));
-  return value;
-}
-
 template <typename T>
 void copyStrided(const std::byte *source, uint64_t stride, uint64_t count, std::byte *target) {
   for (uint64_t i = 0; i < count; ++i)

@@ -4,17 +4,13 @@
 
 #include "runtime/executor/Program.h"
 #include "runtime/io/Engine.h"
+#include "runtime/state/Store.h"
 
 #include <cstdint>
 #include <filesystem>
-#include <string_view>
 #include <vector>
 
 namespace spillway {
-
-/// In a bundle's folder, as long as a process starts; afterwards the file has no name, and goes with
-/// the process. One that was killed while it started leaves it to the next.
-inline constexpr std::string_view scratchName = "scratch.tmp";
 
 class Scratch {
 public:

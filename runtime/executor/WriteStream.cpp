@@ -63,14 +63,13 @@ Status WriteStream::beginWrite(const WriteOperation &write, uint32_t index) {
     log_.note(write.state, (write.offset + done) / state.chunkBytes, checksum(chunk));
   }
   uint64_t stored = std::min<uint64_t>(source.size(), state.type.storedBytes() - write.offset);
-  if (contentOf(state.type.dataType, source.first(stored)) != Content::finite)
-    return userError("its new values are not all finite");
-  return {};
+  foundNotFinite_ = contentOf(state.type.dataType, source.first(stored)) != Content::finite;
+  return foundNotFinite_ ? Status(userError("its new values are not all finite")) : Status();
 }
 
 Status WriteStream::beginOffload(const OffloadOperation &offload, uint32_t index) {
   std::span<std::byte> source(list_->address(offload.source), offload.source.bytes);
-  uint64_t whole = source.size() / blockBytes * blockBytes;
+  uint64_t whole = roundDownToBlock(source.size());
   if (whole != 0)
     SPILLWAY_RETURN_IF_ERROR(
         submit(index, scratchFile_, offload.target.offset, source.first(whole)));

@@ -39,8 +39,10 @@ private:
       : FileStream(StreamKind::write, engine, timeout), store_(store), slots_(slots),
         scratch_(scratch), log_(std::move(log)) {}
 
+  void restart() override { foundNotFinite_ = false; }
   Result<bool> begin() override;
   Status complete(const io::Completion &completion) override;
+  bool foundNotFinite() const override { return foundNotFinite_; }
 
   Status beginCommand(uint32_t index);
   Status beginWrite(const WriteOperation &write, uint32_t index);
@@ -58,6 +60,7 @@ private:
   int scratchFile_ = -1;
   /// For each value of the scratch file a block for its end, where that is not a whole one.
   std::optional<Arena> lastBlocks_;
+  bool foundNotFinite_ = false;
 };
 
 } // namespace spillway

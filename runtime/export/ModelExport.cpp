@@ -144,8 +144,8 @@ template <typename Visit> Result<bool> forEachField(Bytes message, Visit visit) 
 class Export {
 public:
   Export(const std::filesystem::path &model, const Store &store, io::Engine &engine,
-         const std::filesystem::path &target)
-      : model_(model), store_(store), target_(target), reader_(store, engine) {
+         const std::filesystem::path &target, bool replacesAny)
+      : model_(model), store_(store), target_(target), replacesAny_(replacesAny), reader_(store, engine) {
     data_ = target;
     data_ += ".data";
   }
@@ -159,6 +159,7 @@ public:
       SPILLWAY_ASSIGN_OR_RETURN(message, rewriteModel(file.bytes()));
     }
     SPILLWAY_RETURN_IF_ERROR(requireAllFound());
+    SPILLWAY_RETURN_IF_ERROR(requirePlaceOfData());
     for (const auto &[name, state] : found_)
       SPILLWAY_RETURN_IF_ERROR(reader_.verify(*state));
     std::optional<NewFile> data;
@@ -410,19 +411,26 @@ private:
     dataSegments_.push_back(std::move(data));
   }
 
-  /// Of what steps rewrite, each must be an initializer, or kept by an optimizer for one (NAME.WHAT).
+  /// Of what steps rewrite, each must be an initializer, or kept beside one.
   Status requireAllFound() const {
     for (const StateView &state : store_.states()) {
-      std::string_view name = state.type.name;
-      if (!state.isRewritten() || found_.contains(name))
-        continue;
-      size_t dot = name.rfind('.');
-      if (dot == std::string_view::npos || !found_.contains(name.substr(0, dot)))
-        return userError("'{}' has no initializer '{}': it is not the model that was compiled", model_.string(), name);
+      const StateType &type = state.type;
+      if (state.isRewritten() && type.role == Role::initializer && !found_.contains(type.name))
+        return userError("'{}' has no initializer '{}': it is not the model that was compiled", model_.string(), type.name);
     }
     if (found_.empty())
       return userError("the bundle holds no weights that train: it was compiled without --train");
     return {};
+  }
+
+  /// What an export has written there lies beside a model.
+  Status requirePlaceOfData() const {
+    std::error_code code;
+    if (dataBytes_ == 0 || replacesAny_ || std::filesystem::exists(target_, code) || !std::filesystem::exists(data_, code))
+      return {};
+    return userError("'{}' exists, and '{}' does not, so that it may be another model's; give another -o, or --force to "
+                     "replace it",
+                     data_.string(), target_.string());
   }
 
   Result<NewFile> writeFile(const std::filesystem::path &path, const std::vector<Segment> &segments) {
@@ -449,6 +457,7 @@ private:
   const std::filesystem::path &model_;
   const Store &store_;
   const std::filesystem::path &target_;
+  bool replacesAny_;
   StateReader reader_;
   std::filesystem::path data_;
 
@@ -461,8 +470,8 @@ private:
 } // namespace
 
 Result<ExportedModel> exportModel(const std::filesystem::path &model, const Store &store, io::Engine &engine,
-                                  const std::filesystem::path &target) {
-  return Export(model, store, engine, target).run();
+                                  const std::filesystem::path &target, bool replacesAny) {
+  return Export(model, store, engine, target, replacesAny).run();
 }
 
 } // namespace spillway

@@ -24,8 +24,9 @@ struct ExportedModel {
 /// whole.
 ///
 /// User errors: a file that is no model, or not the one that the store's states come from; a target that cannot be
-/// written, or whose data file holds data of `model`. Machine errors: damaged states.
+/// written, or whose data file holds data of `model`, or, without `replacesAny`, is there though `target` is not.
+/// Machine errors: damaged states.
 Result<ExportedModel> exportModel(const std::filesystem::path &model, const Store &store, io::Engine &engine,
-                                  const std::filesystem::path &target);
+                                  const std::filesystem::path &target, bool replacesAny);
 
 } // namespace spillway

@@ -20,10 +20,12 @@ public:
   Status poll(std::vector<Completion> &completions);
   /// Drops what is in flight, waiting for no longer than the time.
   void drain();
-  /// Submits the requests and waits for all, with nothing else in flight. The first error of any.
+  /// Submits the requests and waits for all, with nothing else in flight, and much longer where a sync is among them: it
+  /// may have to write all that the system has kept in memory. The first error of any.
   Status transfer(std::span<const Request> requests);
 
 private:
+  Status poll(std::vector<Completion> &completions, std::chrono::milliseconds timeout);
   uint64_t movedBytes() const;
 
   Engine &engine_;

@@ -7,8 +7,6 @@
 namespace spillway {
 
 namespace {
-constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes * blockBytes; }
-
 /// What the blocks of any range of so many bytes take at most.
 constexpr uint64_t mostCover(uint64_t bytes) { return roundUpToBlock(bytes) + blockBytes; }
 } // namespace

@@ -43,6 +43,8 @@ uint64_t StateType::panelDepth() const {
 Status StateType::check() const {
   if (elementBytes() == 0)
     return userError("state '{}' has an invalid data type", name);
+  if (role > Role::companion)
+    return userError("state '{}' has an unknown role", name);
   // Zero-size tensors too must not overflow in any partial product.
   unsigned __int128 product = elementBytes();
   for (int64_t extent : shape) {

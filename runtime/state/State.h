@@ -15,12 +15,13 @@ namespace spillway {
 /// Blocks in which files of ours are laid out and read past the page cache.
 inline constexpr uint64_t blockBytes = 4096;
 
-inline uint64_t roundUpToBlock(uint64_t bytes) {
-  return (bytes + blockBytes - 1) / blockBytes * blockBytes;
-}
+constexpr uint64_t roundUpToBlock(uint64_t bytes) { return (bytes + blockBytes - 1) / blockBytes * blockBytes; }
+constexpr uint64_t roundDownToBlock(uint64_t bytes) { return bytes / blockBytes * blockBytes; }
 
 /// See store.fbs for the meaning of each.
 enum class Layout : uint8_t { rowMajor = 0, panels = 1 };
+
+enum class Role : uint8_t { initializer = 0, companion = 1 };
 
 /// What is stored, apart from its place.
 struct StateType {
@@ -30,6 +31,7 @@ struct StateType {
   Layout layout = Layout::rowMajor;
   uint32_t panelDim = 0;
   uint32_t panelWidth = 0;
+  Role role = Role::initializer;
 
   uint64_t elementBytes() const { return byteWidth(dataType); }
   uint64_t elements() const;

@@ -47,7 +47,7 @@ public:
     for (Range &range : ranges) {
       io::Request request;
       request.file = handle_;
-      request.offset = range.begin / blockBytes * blockBytes;
+      request.offset = roundDownToBlock(range.begin);
       request.bytes = coverOf(range);
       request.data = place;
       if (uint64_t end = request.offset + request.bytes; end > file_.bytes)

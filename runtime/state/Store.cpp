@@ -52,6 +52,7 @@ Result<StateView> readStateEntry(const store::State &entry, std::span<const Stor
   state.type.layout = static_cast<Layout>(entry.layout());
   state.type.panelDim = entry.panel_dim();
   state.type.panelWidth = entry.panel_width();
+  state.type.role = static_cast<Role>(entry.role());
   state.file = entry.file();
   state.fileOffset = entry.file_offset();
   state.chunkBytes = entry.chunk_bytes();
@@ -90,7 +91,7 @@ Result<StateView> readStateEntry(const store::State &entry, std::span<const Stor
     return state;
   }
   if (state.fileOffset % blockBytes != 0)
-    return refuse("it does not start at a block of 4096 bytes");
+    return refuse(fmt::format("it does not start at a block of {} bytes", blockBytes));
   if (stored == 0) {
     if (!state.checksums.empty())
       return refuse("it is empty but has checksums");
@@ -122,7 +123,7 @@ std::vector<std::byte> encodeStoreIndex(std::span<const StoreFile> files,
         &state.type.shape, static_cast<store::Layout>(state.type.layout),
         static_cast<uint8_t>(state.type.panelDim), state.type.panelWidth, state.file,
         state.fileOffset, state.otherOffset.value_or(0), state.type.storedBytes(), state.chunkBytes,
-        &state.checksums));
+        &state.checksums, static_cast<store::Role>(state.type.role)));
   builder.Finish(store::CreateStoreDirect(builder, &encodedFiles, &encodedStates),
                  store::StoreIdentifier());
   auto *bytes = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());

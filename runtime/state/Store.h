@@ -16,6 +16,9 @@ namespace spillway {
 /// The names of a bundle's files that hold its states.
 inline constexpr std::string_view storeIndexName = "states.index";
 inline constexpr std::string_view storeDataName = "states.bin";
+/// Beside them, as long as a process starts, that of a file in which values of a step wait; afterwards the file has no
+/// name, and goes with the process. One that was killed while it started leaves it to the next.
+inline constexpr std::string_view scratchName = "scratch.tmp";
 
 struct StoreFile {
   /// Absolute, or relative to the working directory.

@@ -1,7 +1,7 @@
 #include "runtime/train/DataSet.h"
+#include "runtime/base/LoadIndex.h"
 
 #include <algorithm>
-#include <cstring>
 #include <ranges>
 
 namespace spillway {
@@ -41,6 +41,9 @@ Result<DataSet> DataSet::open(std::span<const Binding> inputs,
     SPILLWAY_RETURN_IF_ERROR(requireFit(input, file->header(), path));
     auto samples = static_cast<uint64_t>(file->header().shape[0]);
     auto batch = static_cast<uint64_t>(input.shape[0]);
+    if (batch == 0)
+      return userError("input '{}' takes batches of no samples, {}: compile the model for others", input.name,
+                       describe(input.dataType, input.shape));
     if (!data.columns_.empty()) {
       const Binding &first = data.columns_[0].input;
       if (batch != data.batch_)
@@ -52,8 +55,7 @@ Result<DataSet> DataSet::open(std::span<const Binding> inputs,
     }
     data.samples_ = samples;
     data.batch_ = batch;
-    uint64_t sampleBytes = batch == 0 ? 0 : input.slice.bytes / batch;
-    data.columns_.push_back({input, *std::move(file), sampleBytes});
+    data.columns_.push_back({input, *std::move(file), input.slice.bytes / batch});
   }
   if (!missing.empty())
     return userError("missing data: {} (give each as --data NAME=FILE.npy)",
@@ -73,14 +75,7 @@ Status DataSet::Column::requireClasses(uint64_t number, std::span<const std::byt
   for (size_t d = 2; d < input.shape.size(); ++d)
     behind *= static_cast<uint64_t>(input.shape[d]);
   for (uint64_t i = static_cast<uint64_t>(first) * behind; i < elements; ++i) {
-    int64_t label = 0;
-    if (input.dataType == DataType::i32) {
-      int32_t narrow;
-      std::memcpy(&narrow, sample.data() + i * width, width);
-      label = narrow;
-    } else {
-      std::memcpy(&label, sample.data() + i * width, width);
-    }
+    int64_t label = loadIndex(input.dataType, sample.data() + i * width);
     if ((label < 0 || label >= count) && label != ignored)
       return userError("sample {} holds {} at element {}; its labels are from 0 to {}{}", number, label, i, count - 1,
                        ignored < 0 || ignored >= count ? fmt::format(", or {}", ignored) : "");

@@ -19,8 +19,8 @@ namespace spillway {
 /// Samples are read as they are wanted.
 class DataSet {
 public:
-  /// Opens the files by the name of their input. User errors: an input without a file, another
-  /// type or shape than the input's behind dimension 0, files of different numbers of samples.
+  /// Opens the files by the name of their input. User errors: an input without a file, or of batches of no samples,
+  /// another type or shape than the input's behind dimension 0, files of different numbers of samples.
   static Result<DataSet> open(std::span<const Binding> inputs,
                               const std::map<std::string, std::filesystem::path> &files);
 

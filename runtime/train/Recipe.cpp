@@ -29,7 +29,9 @@ std::string encodeRecipe(const Recipe &recipe) {
                {"loss_scale", recipe.lossScale.value},
                {"loss_scale_interval", recipe.lossScale.interval},
                {"good_steps", recipe.lossScale.goodSteps},
-               {"skipped", recipe.lossScale.skipped}})
+               {"skipped", recipe.lossScale.skipped},
+               {"training", recipe.training},
+               {"log_line", recipe.logLine}})
       .dump();
 }
 
@@ -53,6 +55,8 @@ Result<Recipe> parseRecipe(std::string_view text) {
     const LossScale initial;
     recipe.lossScale = {root.value("loss_scale", initial.value), root.value("loss_scale_interval", initial.interval),
                         root.value("good_steps", initial.goodSteps), root.value("skipped", initial.skipped)};
+    recipe.training = root.value("training", uint64_t(0));
+    recipe.logLine = root.value("log_line", std::string());
     return recipe;
   } catch (const Json::exception &exception) {
     return damaged(exception.what());

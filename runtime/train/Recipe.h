@@ -36,6 +36,10 @@ struct Recipe {
   uint64_t samples = 0;
   /// As the last step left it.
   LossScale lossScale = {};
+  /// A number that no other training has.
+  uint64_t training = 0;
+  /// What a log says of the last step that was committed; empty where there is no log.
+  std::string logLine = {};
 };
 
 /// What a commit carries of it, so that another process goes on the same way.

@@ -1,13 +1,14 @@
 #include "runtime/train/Snapshots.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/FileLock.h"
 #include "runtime/state/Commit.h"
 #include "runtime/state/Store.h"
+#include "runtime/train/Recipe.h"
 
 #include <algorithm>
 #include <charconv>
-#include <fcntl.h>
-#include <unistd.h>
+#include <optional>
 #include <vector>
 
 namespace spillway {
@@ -15,77 +16,146 @@ namespace spillway {
 namespace {
 namespace fs = std::filesystem;
 
-Status cannot(std::string_view what, const fs::path &path, std::error_code code) {
+/// Ends the name of a copy that is not whole.
+constexpr std::string_view partialSuffix = ".partial";
+
+Error cannot(std::string_view what, const fs::path &path, std::error_code code) {
   return systemError(code.value(), fmt::format("cannot {} '{}'", what, path.string()));
 }
 
-Status sync(const fs::path &path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  bool isDurable = file >= 0 && ::fsync(file) == 0;
-  int error = errno;
-  if (file >= 0)
-    ::close(file);
-  return isDurable ? Status() : systemError(error, fmt::format("cannot write '{}'", path.string()));
+Status removeFolder(const fs::path &path) {
+  std::error_code code;
+  fs::remove_all(path, code);
+  return code ? Status(cannot("remove", path, code)) : Status();
+}
+
+/// The entries of a folder at one time.
+Result<std::vector<fs::path>> entriesOf(const fs::path &folder) {
+  std::vector<fs::path> paths;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code); !code && entry != fs::directory_iterator(); entry.increment(code))
+    paths.push_back(entry->path());
+  if (code)
+    return cannot("read", folder, code);
+  return paths;
 }
 
 Status copyBundle(const fs::path &folder, const fs::path &target) {
   std::error_code code;
   if (!fs::create_directory(target, code) && code)
     return cannot("create", target, code);
-  for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
-    fs::path name = entry.path().filename();
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<fs::path> files, entriesOf(folder));
+  for (const fs::path &file : files) {
+    fs::path name = file.filename();
+    if (name == scratchName)
+      continue;
     bool isRewritten = name == storeDataName || name == commitsName;
     if (!isRewritten) {
-      fs::create_hard_link(entry.path(), target / name, code);
+      fs::create_hard_link(file, target / name, code);
       if (!code)
         continue;
     }
-    fs::copy_file(entry.path(), target / name, code);
-    if (code)
-      return cannot("create", target / name, code);
-    SPILLWAY_RETURN_IF_ERROR(sync(target / name));
+    SPILLWAY_RETURN_IF_ERROR(copyFile(file, target / name));
   }
-  return sync(target);
+  return syncFile(target);
 }
 
-/// The step of a copy, by its name.
-std::optional<uint64_t> stepOf(const std::string &name, const std::string &prefix) {
-  uint64_t step = 0;
-  if (!name.starts_with(prefix))
+/// The step in a name of prefix, number and suffix.
+std::optional<uint64_t> stepOf(std::string_view name, std::string_view prefix, std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size())
     return std::nullopt;
-  const char *end = name.data() + name.size();
-  auto [last, error] = std::from_chars(name.data() + prefix.size(), end, step);
+  const char *begin = name.data() + prefix.size(), *end = name.data() + name.size() - suffix.size();
+  uint64_t step = 0;
+  auto [last, error] = std::from_chars(begin, end, step);
   return error == std::errc() && last == end ? std::optional(step) : std::nullopt;
 }
 } // namespace
 
-Status keepSnapshot(const fs::path &bundle, uint64_t step, uint64_t keep) {
-  fs::path folder = bundle.has_filename() ? bundle : bundle.parent_path();
-  fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
-  std::string prefix = folder.filename().string() + ".step-";
-  fs::path target = parent / (prefix + std::to_string(step)), partial = target;
-  partial += ".partial";
+Snapshots::Snapshots(const fs::path &folder, uint64_t training, uint64_t keep)
+    : folder_(folder.has_filename() ? folder : folder.parent_path()),
+      parent_(folder_.has_parent_path() ? folder_.parent_path() : fs::path(".")),
+      prefix_(folder_.filename().string() + ".step-"), training_(training), keep_(keep) {}
+
+fs::path Snapshots::placeOf(uint64_t step) const { return parent_ / (prefix_ + std::to_string(step)); }
+
+Status Snapshots::forEach(std::string_view suffix, const Visit &visit) const {
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<fs::path> paths, entriesOf(parent_));
+  for (const fs::path &path : paths)
+    if (std::optional<uint64_t> step = stepOf(path.filename().string(), prefix_, suffix))
+      SPILLWAY_RETURN_IF_ERROR(visit(path, *step));
+  return {};
+}
+
+bool Snapshots::isCopy(const fs::path &path, uint64_t step) const {
+  Result<Store> store = Store::open(path);
+  if (!store.ok() || store->lastCommit().step != step)
+    return false;
+  Result<Recipe> recipe = parseRecipe(store->lastCommit().payload);
+  return recipe.ok() && recipe->training == training_;
+}
+
+Status Snapshots::requireCopy(const fs::path &path, uint64_t step) const {
+  if (isCopy(path, step))
+    return {};
+  return userError("'{}', where the commit of step {} is to be kept, is of another training, or was trained on since: "
+                   "move it away",
+                   path.string(), step);
+}
+
+Status Snapshots::requirePlaces(uint64_t first, uint64_t last) const {
+  return forEach("", [&](const fs::path &path, uint64_t step) -> Status {
+    return step < first || step > last ? Status() : requireCopy(path, step);
+  });
+}
+
+bool Snapshots::has(uint64_t step) const {
   std::error_code code;
-  fs::remove_all(partial, code);
-  SPILLWAY_ASSIGN_OR_RETURN(FileFacts states, fileFacts(folder / storeDataName));
-  SPILLWAY_RETURN_IF_ERROR(
-      requireSpace(parent, states.bytes, "the states of a checkpoint that is kept"));
-  Status copied = copyBundle(folder, partial);
+  return fs::exists(placeOf(step), code) && isCopy(placeOf(step), step);
+}
+
+Status Snapshots::add(uint64_t step) const {
+  SPILLWAY_RETURN_IF_ERROR(removePartial());
+  fs::path target = placeOf(step), partial = target;
+  partial += partialSuffix;
+  Status copied = copyBundle(folder_, partial);
   if (copied.ok())
-    copied = replaceFolder(partial, target);
+    copied = replace(partial, step);
   if (!copied.ok()) {
-    fs::remove_all(partial, code);
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
     return copied;
   }
+  return removeOlder(step);
+}
+
+Status Snapshots::replace(const fs::path &partial, uint64_t step) const {
+  fs::path target = placeOf(step);
+  std::optional<FileLock> lock;
+  if (std::error_code code; fs::exists(fs::symlink_status(target, code))) {
+    SPILLWAY_ASSIGN_OR_RETURN(lock, lockStates(target, FileLock::exclusive));
+    SPILLWAY_RETURN_IF_ERROR(requireCopy(target, step));
+  }
+  return replaceFolder(partial, target);
+}
+
+Status Snapshots::removePartial() const {
+  return forEach(partialSuffix, [](const fs::path &path, uint64_t) { return removeFolder(path); });
+}
+
+Status Snapshots::removeOlder(uint64_t step) const {
   std::vector<std::pair<uint64_t, fs::path>> copies;
-  for (const fs::directory_entry &entry : fs::directory_iterator(parent))
-    if (std::optional<uint64_t> other = stepOf(entry.path().filename().string(), prefix))
-      copies.emplace_back(*other, entry.path());
+  SPILLWAY_RETURN_IF_ERROR(forEach("", [&](const fs::path &path, uint64_t other) -> Status {
+    if (other <= step && isCopy(path, other))
+      copies.emplace_back(other, path);
+    return {};
+  }));
   std::ranges::sort(copies, std::greater<>());
-  for (size_t i = keep; i < copies.size(); ++i) {
-    fs::remove_all(copies[i].second, code);
-    if (code)
-      return cannot("remove", copies[i].second, code);
+  for (size_t i = keep_; i < copies.size(); ++i) {
+    const auto &[other, path] = copies[i];
+    Result<std::optional<FileLock>> lock = lockStates(path, FileLock::exclusive);
+    // Since it was looked at, another process may have trained it.
+    if (lock.ok() && isCopy(path, other))
+      SPILLWAY_RETURN_IF_ERROR(removeFolder(path));
   }
   return {};
 }

@@ -70,8 +70,8 @@ Result<StepReport> Trainer::runStep() {
   SPILLWAY_RETURN_IF_ERROR(feed(report));
   Status status = session_->executor().runStep();
   report.loss = scalarOf(loss());
-  // What a loss that is not finite makes of the weights may have ended the step.
-  if (!std::isfinite(report.loss) && (status.ok() || status.error().kind == ErrorKind::user))
+  // After another error it may be that of another step.
+  if (status.ok() ? !std::isfinite(report.loss) : session_->executor().isWatchedNotFinite())
     return lossIsNotFinite(report);
   if (!status.ok())
     return Error{status.error().kind,
@@ -123,11 +123,13 @@ Error Trainer::lossIsNotFinite(const StepReport &report) {
   return userError("{}", text);
 }
 
-Result<double> Trainer::evaluate(const DataSet &heldOut) {
+Result<std::optional<double>> Trainer::evaluate(const DataSet &heldOut, const std::function<bool()> &isStopped) {
   uint64_t batches = heldOut.samples() / heldOut.batch();
   std::vector<uint64_t> batch(heldOut.batch());
   double sum = 0;
   for (uint64_t first = 0; first < batches * batch.size(); first += batch.size()) {
+    if (isStopped())
+      return std::optional<double>();
     std::iota(batch.begin(), batch.end(), first);
     setScalar(trainingInput, false);
     SPILLWAY_RETURN_IF_ERROR(
@@ -135,12 +137,13 @@ Result<double> Trainer::evaluate(const DataSet &heldOut) {
     SPILLWAY_RETURN_IF_ERROR(session_->executor().evaluate(loss().slice));
     sum += scalarOf(loss());
   }
-  return sum / static_cast<double>(batches);
+  return std::optional(sum / static_cast<double>(batches));
 }
 
-Status Trainer::commit() {
+Status Trainer::commit(std::string logLine) {
   if (step_ == committed())
     return {};
+  recipe_.logLine = std::move(logLine);
   if (Status status = session_->executor().commit(step_, encodeRecipe(recipe_)); !status.ok())
     return Error{status.error().kind, fmt::format("step {} is not committed: {}; the last commit is that of step {}", step_,
                                                   status.error().message, committed())};

@@ -8,7 +8,9 @@
 #include "runtime/train/StepNames.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace spillway {
@@ -45,10 +47,12 @@ public:
   /// Makes the next step. A user error where its loss is no finite number, which names what gave
   /// the first such value, or where gradients overflow at the least loss scale: nothing can be committed then.
   Result<StepReport> runStep();
-  /// The mean loss of whole batches of other samples, in their order, with the parameters as they are.
-  Result<double> evaluate(const DataSet &heldOut);
-  /// Makes what has been trained since the last commit last; nothing where that is no step.
-  Status commit();
+  /// The mean loss of whole batches of other samples, of which there is at least one, in their order, with the
+  /// parameters as they are. Nothing where `isStopped` says so before a batch.
+  Result<std::optional<double>> evaluate(const DataSet &heldOut, const std::function<bool()> &isStopped);
+  /// Makes what has been trained since the last commit last; nothing where that is no step. `logLine` comes back with
+  /// the recipe.
+  Status commit(std::string logLine = {});
   /// Whether a commit writes no states of its own, as all of them come from and go to files in
   /// every step.
   bool commitsAreFree() const { return session_->program().checkpoint.empty(); }

@@ -1,10 +1,10 @@
 // The doubles of storage engines: pace, faults, overlap on a virtual clock.
 #include "runtime/io/FailingEngine.h"
-#include "runtime/io/MemoryEngine.h"
 #include "runtime/io/Patience.h"
 #include "runtime/io/ThrottledEngine.h"
 #include "runtime/io/UringEngine.h"
 #include "runtime/memory/Arena.h"
+#include "test/Conformance/MemoryEngine.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -112,6 +112,23 @@ TEST(ThrottledEngine, MovesBytesAllTheTime) {
   EXPECT_TRUE(completions.empty());
   EXPECT_NEAR(static_cast<double>(engine.counters().readBytes - (1 << 20)), 500'000, 1);
   drain(engine);
+}
+
+TEST(Patience, IsLongerWithSyncs) {
+  auto transfer = [](Request::Kind kind, milliseconds latency) {
+    MemoryEngine engine({.latency = latency});
+    Arena arena = arenaOf(4096);
+    int file = *engine.open("f", {.access = Access::keep});
+    Patience patience(engine, std::chrono::seconds(60));
+    Request request{.kind = kind, .file = file, .data = arena.data(), .bytes = 4096};
+    Status status = patience.transfer({&request, 1});
+    return status.ok() ? "done" : status.error().message;
+  };
+  EXPECT_EQ(transfer(Request::write, std::chrono::minutes(5)),
+            "the drive has moved no byte for 60000 ms with 1 transfers in flight");
+  EXPECT_EQ(transfer(Request::sync, std::chrono::minutes(5)), "done");
+  EXPECT_EQ(transfer(Request::sync, std::chrono::hours(1)),
+            "the drive has moved no byte for 600000 ms with 1 transfers in flight");
 }
 
 TEST(ThrottledEngine, KeepsItsPaceAsleep) {

@@ -1,8 +1,8 @@
 // What every storage engine promises, over all of them.
 #include "runtime/io/FailingEngine.h"
-#include "runtime/io/MemoryEngine.h"
 #include "runtime/io/ThrottledEngine.h"
 #include "runtime/memory/Arena.h"
+#include "test/Conformance/MemoryEngine.h"
 #include "test/Unit/runtime/TemporaryFolder.h"
 
 #include <gtest/gtest.h>

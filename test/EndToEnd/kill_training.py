@@ -1,6 +1,7 @@
 """kill_training.py KILLS FRESH REFERENCE LOG -- OPTION...: trains copies of the bundle FRESH with `spillway train` and the
 options, kills each at random moments and resumes it until it comes to its end, KILLS times in all. After each kill no step is
-lost but the one in flight; at each end the exported model is REFERENCE, bit for bit, and the losses are those of LOG."""
+lost but the one in flight; at each end the exported model is REFERENCE, bit for bit, and the log has the losses of LOG, a
+line for each step."""
 
 import filecmp
 import json
@@ -29,13 +30,13 @@ def start():
 
 
 def logged():
-    """The steps that the log says are committed; the last line may have been cut."""
+    """The lines of the log; the last one may have been cut."""
     if not os.path.exists("k.jsonl"):
         return []
     lines = [json.loads(line) for line in open("k.jsonl").read().split("\n")[:-1]]
     for line in lines:
         assert line["loss"] == expected[line["step"]], line
-    return [line["step"] for line in lines if line["committed"]]
+    return lines
 
 
 def committed():
@@ -48,6 +49,8 @@ def check_end():
     subprocess.run(["spillway", "export", "k.spill", "-o", "k.onnx"], check=True, stdout=subprocess.DEVNULL)
     assert filecmp.cmp("k.onnx", reference, shallow=False), "other weights"
     assert committed() == len(expected)
+    steps = [line["step"] for line in logged()]
+    assert steps == sorted(expected), f"the log has the steps {steps}"
 
 
 def main():
@@ -73,7 +76,7 @@ def main():
             continue
         assert code == -signal.SIGKILL, f"ended with {code}"
         done += 1
-        there, told = committed(), max(logged(), default=0)
+        there, told = committed(), max((line["step"] for line in logged() if line["committed"]), default=0)
         assert there >= max(before, told), f"step {told} was committed, and step {before} before the kill; now {there}"
         before = there
     subprocess.run([*command(None), "--resume"], check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -3,12 +3,13 @@
 
 #include <cerrno>
 #include <fstream>
-#include <string>
 
 namespace spillway {
 
-Result<MetricsLog> MetricsLog::open(const std::filesystem::path &path, uint64_t committed) {
+Result<MetricsLog> MetricsLog::open(const std::filesystem::path &path, uint64_t committed,
+                                    const std::string &lastLine) {
   std::string kept;
+  bool hasLast = lastLine.empty();
   if (committed != 0) {
     std::ifstream lines(path);
     for (std::string line; std::getline(lines, line);) {
@@ -16,9 +17,13 @@ Result<MetricsLog> MetricsLog::open(const std::filesystem::path &path, uint64_t 
       if (!values.is_object())
         continue;
       auto step = values.find("step");
-      if (step != values.end() && step->is_number_unsigned() && step->get<uint64_t>() <= committed)
-        kept += line + "\n";
+      if (step == values.end() || !step->is_number_unsigned() || step->get<uint64_t>() > committed)
+        continue;
+      kept += line + "\n";
+      hasLast |= *step == committed;
     }
+    if (!hasLast)
+      kept += lastLine + "\n";
   }
   SPILLWAY_RETURN_IF_ERROR(writeFileAtomically(path, std::as_bytes(std::span(kept))));
   std::FILE *file = std::fopen(path.c_str(), "ae");

@@ -9,14 +9,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace spillway {
 
 class MetricsLog {
 public:
   /// Begins the file anew, or goes on behind the lines of the first `committed` steps: what
-  /// follows them was lost with the process that wrote it.
-  static Result<MetricsLog> open(const std::filesystem::path &path, uint64_t committed);
+  /// follows them was lost with the process that wrote it. A process that ended right behind its last commit has not
+  /// written the line of that, `lastLine`, which is added; empty where no log was written.
+  static Result<MetricsLog> open(const std::filesystem::path &path, uint64_t committed, const std::string &lastLine);
 
   Status append(const nlohmann::ordered_json &line);
 

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <random>
 
 namespace spillway {
 
@@ -56,13 +57,20 @@ void awaitStopSignals() {
     sigaction(signal, &action, nullptr);
 }
 
+/// One that is unlikely to have come before.
+uint64_t newNumber() {
+  std::random_device random;
+  return std::uniform_int_distribution<uint64_t>(1)(random);
+}
+
 /// What the flags say, and of what they do not say, what the last commit does.
 Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
                             const Commit &last, uint64_t samples) {
   Recipe recipe{.schedule = {},
                 .seed = options.seed.value_or(0),
                 .shuffles = !options.keepsOrder,
-                .samples = samples};
+                .samples = samples,
+                .training = newNumber()};
   if (last.sequence != 0) {
     if (!options.resume)
       return userError("'{}' has been trained for {} steps: give --resume to go on, or compile it "
@@ -108,20 +116,21 @@ struct Moved {
   Moved operator-(const Moved &before) const {
     return {read - before.read, written - before.written};
   }
+  Moved operator+(const Moved &more) const { return {read + more.read, written + more.written}; }
 };
 
 /// How some steps went; commits are apart.
 struct Pace {
   uint64_t steps = 0;
   double seconds = 0, commitSeconds = 0;
-  Moved moved;
+  Moved moved, movedToCommit;
 
   void operator+=(const Pace &more) {
     steps += more.steps;
     seconds += more.seconds;
     commitSeconds += more.commitSeconds;
-    moved.read += more.moved.read;
-    moved.written += more.moved.written;
+    moved = moved + more.moved;
+    movedToCommit = movedToCommit + more.movedToCommit;
   }
 };
 
@@ -159,6 +168,7 @@ public:
   Status run() {
     SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.log, options_.stats, options_.trace}));
     SPILLWAY_RETURN_IF_ERROR(prepare());
+    SPILLWAY_RETURN_IF_ERROR(prepareSnapshots());
     if (trainer_->step() >= recipe_.steps) {
       fmt::print("nothing to do: {} steps are committed\n", trainer_->step());
       return {};
@@ -191,10 +201,20 @@ private:
     SPILLWAY_ASSIGN_OR_RETURN(Trainer trainer, Trainer::create(session_, recipe_, std::move(data)));
     trainer_.emplace(std::move(trainer));
     if (!options_.log.empty()) {
-      SPILLWAY_ASSIGN_OR_RETURN(MetricsLog log, MetricsLog::open(options_.log, trainer_->step()));
+      SPILLWAY_ASSIGN_OR_RETURN(MetricsLog log, MetricsLog::open(options_.log, trainer_->step(), recipe_.logLine));
       log_.emplace(std::move(log));
     }
     return {};
+  }
+
+  /// A process that was killed right behind its last commit has made no copy of that.
+  Status prepareSnapshots() {
+    if (options_.keep == 0)
+      return {};
+    snapshots_.emplace(session_.bundle().folder(), recipe_.training, options_.keep);
+    uint64_t committed = trainer_->committed();
+    SPILLWAY_RETURN_IF_ERROR(snapshots_->requirePlaces(committed + 1, recipe_.steps));
+    return committed == 0 || snapshots_->has(committed) ? Status() : snapshots_->add(committed);
   }
 
   Status openHeldOut(const std::vector<Binding> &inputs) {
@@ -217,43 +237,54 @@ private:
     first_ = trainer_->step();
     begun_ = now();
     uint64_t every = options_.checkpointEvery.value_or(trainer_->commitsAreFree() ? 1 : 0);
-    while (trainer_->step() < recipe_.steps && !stopSignal) {
+    bool isStopped = stopSignal != 0;
+    while (trainer_->step() < recipe_.steps && !isStopped) {
       int64_t begun = now();
       Moved before = movedBytes();
       SPILLWAY_ASSIGN_OR_RETURN(StepReport report, trainer_->runStep());
-      Pace step{1, secondsBetween(begun, now()), 0, movedBytes() - before};
+      Pace step{1, secondsBetween(begun, now()), 0, movedBytes() - before, {}};
       times_.push_back(session_.executor().lastStep());
-      if (isLastStep() || (every != 0 && report.step % every == 0)) {
-        begun = now();
-        SPILLWAY_RETURN_IF_ERROR(commit());
-        step.commitSeconds = secondsBetween(begun, now());
-      }
-      Moved moved = movedBytes() - before;
-      std::optional<double> heldOutLoss;
-      if (heldOut_ && (isLastStep() || (options_.evaluateEvery != 0 &&
-                                        report.step % options_.evaluateEvery == 0))) {
-        SPILLWAY_ASSIGN_OR_RETURN(heldOutLoss, trainer_->evaluate(*heldOut_));
-        progress_.note(fmt::format("step {}: held-out loss {:.6g}", report.step, *heldOutLoss));
-      }
-      SPILLWAY_RETURN_IF_ERROR(log(report, step, moved, heldOutLoss));
-      tell(report, step, moved);
+      if (isLastStep() || (every != 0 && report.step % every == 0))
+        SPILLWAY_RETURN_IF_ERROR(commit(report, step));
+      SPILLWAY_ASSIGN_OR_RETURN(std::optional<double> heldOutLoss, evaluate(report.step));
+      isStopped = stopSignal != 0;
+      if (isStopped)
+        SPILLWAY_RETURN_IF_ERROR(commit(report, step));
+      if (log_)
+        SPILLWAY_RETURN_IF_ERROR(log_->append(lineOf(report, step, heldOutLoss)));
+      tell(report, step);
     }
-    // A signal may have come since.
-    SPILLWAY_RETURN_IF_ERROR(commit());
     fmt::print("{} steps are committed\n", trainer_->committed());
     return {};
   }
 
   bool isLastStep() const { return trainer_->step() >= recipe_.steps || stopSignal; }
 
-  Status commit() {
-    if (trainer_->committed() == trainer_->step())
+  /// Of the step that was made last, where that is to be done.
+  Status commit(const StepReport &report, Pace &step) {
+    if (trainer_->committed() == report.step)
       return {};
-    SPILLWAY_RETURN_IF_ERROR(trainer_->commit());
+    int64_t begun = now();
+    Moved before = movedBytes();
+    SPILLWAY_RETURN_IF_ERROR(trainer_->commit(lineOfCommit(report, step)));
     commits_.push_back(session_.executor().lastCheckpoint());
-    if (options_.keep == 0)
-      return {};
-    return keepSnapshot(session_.bundle().folder(), trainer_->committed(), options_.keep);
+    if (snapshots_)
+      SPILLWAY_RETURN_IF_ERROR(snapshots_->add(report.step));
+    step.commitSeconds = secondsBetween(begun, now());
+    step.movedToCommit = movedBytes() - before;
+    return {};
+  }
+
+  /// The loss of the held-out samples where it is to be told after this step, unless a signal comes.
+  Result<std::optional<double>> evaluate(uint64_t step) {
+    bool isDue = step == recipe_.steps || (options_.evaluateEvery != 0 && step % options_.evaluateEvery == 0);
+    if (!heldOut_ || !isDue)
+      return std::optional<double>();
+    SPILLWAY_ASSIGN_OR_RETURN(std::optional<double> loss,
+                              trainer_->evaluate(*heldOut_, [] { return stopSignal != 0; }));
+    if (loss)
+      progress_.note(fmt::format("step {}: held-out loss {:.6g}", step, *loss));
+    return loss;
   }
 
   static double secondsBetween(int64_t begin, int64_t end) {
@@ -269,12 +300,11 @@ private:
     return static_cast<double>(pace.steps * batch_) / pace.seconds;
   }
 
-  /// `moved` with its commit.
-  void tell(const StepReport &report, const Pace &step, const Moved &moved) {
-    if (report.step == first_ + 1 && moved.written != 0)
+  void tell(const StepReport &report, const Pace &step) {
+    if (uint64_t written = (step.moved + step.movedToCommit).written; report.step == first_ + 1 && written != 0)
       progress_.note(fmt::format(
-          "a step writes {} to the drive: {} a day at this pace", formatSize(moved.written),
-          formatSize(static_cast<uint64_t>(static_cast<double>(moved.written) /
+          "a step writes {} to the drive: {} a day at this pace", formatSize(written),
+          formatSize(static_cast<uint64_t>(static_cast<double>(written) /
                                            (step.seconds + step.commitSeconds) * 86400))));
     untold_ += step;
     if (!isLastStep() && !progress_.isDue())
@@ -298,11 +328,10 @@ private:
     untold_ = {};
   }
 
-  /// `moved` with its commit.
-  Status log(const StepReport &report, const Pace &step, const Moved &moved,
-             const std::optional<double> &heldOutLoss) {
-    if (!log_)
-      return {};
+  /// Of the log.
+  nlohmann::ordered_json lineOf(const StepReport &report, const Pace &step,
+                                const std::optional<double> &heldOutLoss) const {
+    Moved moved = step.moved + step.movedToCommit;
     nlohmann::ordered_json line = {
         {"step", report.step}, {"loss", report.loss}, {"lr", report.rate}};
     if (report.gradientNorm)
@@ -320,7 +349,17 @@ private:
     line["written_bytes"] = moved.written;
     line["blocked_on_io_seconds"] = static_cast<double>(times_.back().blockedOnIoNs) * 1e-9;
     line["committed"] = trainer_->committed() == report.step;
-    return log_->append(line);
+    return line;
+  }
+
+  /// What the log lacks if the process ends right behind the commit that is to come.
+  std::string lineOfCommit(const StepReport &report, const Pace &step) const {
+    if (!log_)
+      return "";
+    nlohmann::ordered_json line = lineOf(report, step, std::nullopt);
+    line["commit_seconds"] = nullptr;
+    line["committed"] = true;
+    return line.dump();
   }
 
   const TrainOptions &options_;
@@ -330,6 +369,7 @@ private:
   std::optional<Trainer> trainer_;
   std::optional<DataSet> heldOut_;
   std::optional<MetricsLog> log_;
+  std::optional<Snapshots> snapshots_;
   ProgressLine progress_;
   uint64_t batch_ = 0;
   /// Steps of other processes before.

@@ -39,6 +39,9 @@ NewState newState(zero::StateOp state) {
   RankedTensorType type = state.getTensorType();
   NewState result;
   result.type.name = state.getName().str();
+  zero::Role role = state.getRole();
+  result.type.role = role == zero::Role::moment || role == zero::Role::twin ? spillway::Role::companion
+                                                                             : spillway::Role::initializer;
   result.type.dataType = *dataTypeOf(type.getElementType());
   result.type.shape.assign(type.getShape().begin(), type.getShape().end());
   if (auto layout = state.getLayoutAttr()) {
@@ -83,8 +86,8 @@ void removeAbandoned(const std::filesystem::path &path) {
 /// The name of something in the folder of a bundle that belongs to the user; empty where there is
 /// nothing.
 std::string foreignEntry(const std::filesystem::path &bundle) {
-  constexpr std::string_view own[] = {manifestName, kernelsName,    tableName,    planName,
-                                      programName,  storeIndexName, storeDataName, commitsName};
+  constexpr std::string_view own[] = {manifestName,   kernelsName,   tableName,   planName,   programName,
+                                      storeIndexName, storeDataName, commitsName, scratchName};
   std::error_code code;
   for (const auto &entry : std::filesystem::directory_iterator(bundle, code))
     if (std::string name = entry.path().filename().string(); std::ranges::find(own, name) == std::end(own))

@@ -220,6 +220,24 @@ TEST(File, copiesAreTheirOwn) {
   EXPECT_EQ(copyFile(folder.path() / "none", folder.path() / "c").error().kind, ErrorKind::machine);
 }
 
+TEST(File, copiesGoFromOneFileSystemToAnother) {
+  if (!std::filesystem::is_directory("/dev/shm"))
+    GTEST_SKIP() << "there is no /dev/shm";
+  test::TemporaryFolder here(std::filesystem::current_path()), memory("/dev/shm");
+  for (size_t size : {size_t(0), size_t(1), size_t(5) << 19}) {
+    std::vector<std::byte> bytes(size);
+    for (size_t i = 0; i < size; ++i)
+      bytes[i] = std::byte(i * 2654435761u >> 13);
+    ASSERT_TRUE(writeFileAtomically(here.path() / "a", bytes).ok());
+    Status there = copyFile(here.path() / "a", memory.path() / "a");
+    ASSERT_TRUE(there.ok()) << there.error().message;
+    EXPECT_EQ(*readFile(memory.path() / "a", 1 << 30), bytes);
+    Status back = copyFile(memory.path() / "a", here.path() / "b");
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(*readFile(here.path() / "b", 1 << 30), bytes);
+  }
+}
+
 TEST(File, placesForOutputsAreFoundOrRefused) {
   test::TemporaryFolder folder;
   EXPECT_TRUE(requireWritable(folder.path() / "new").ok());

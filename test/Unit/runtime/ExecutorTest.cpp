@@ -225,6 +225,51 @@ TEST(Executor, aKernelsFaultIsAUserErrorWithItsLabel) {
   EXPECT_EQ(status.error().message, "/embed/Gather: an index is out of the range of its dimension");
 }
 
+TEST(Executor, aWatchedValueIsToldFromWhatAnotherStepHasLeft) {
+  constexpr Slice x{Tier::host, 0, 16}, w{Tier::host, 64, 16}, loss{Tier::host, 128, 4}, index{Tier::host, 192, 8},
+      row{Tier::host, 256, 256}, staging{Tier::host, 4096, 4096};
+  TestBundle bundle;
+  ASSERT_TRUE(bundle.makeStore({{{.type = {"table", DataType::f32, {16, 64}}, .chunkBytes = 4096}, makeFloats(1024, 3)}}).ok());
+  Program program;
+  program.arenaBytes = {0, 8192};
+  program.kernels = {"test_loss", "test_fault"};
+  LookupOperation lookup;
+  lookup.indices = index;
+  lookup.target = row;
+  lookup.staging = staging;
+  LaunchOperation launch, fault;
+  launch.arguments = {{x}, {w}, {loss}};
+  launch.end = 1;
+  fault.kernel = 1;
+  fault.end = 8;
+  program.step = {{lookup, StreamKind::read, {}, "lookup"}, {launch, StreamKind::compute, {0}, "loss"}};
+  // What ends a step whose watched value would be a number, where it is computed.
+  auto endOf = [&](int64_t wantedRow, float factor) {
+    EXPECT_TRUE(bundle.load(program, 1, nullptr, {.kernelInputs = 0}).ok());
+    bundle.executor->watch(loss);
+    bundle.write(x, std::vector<float>(4, factor));
+    bundle.write(w, std::vector<float>(4, 1));
+    bundle.write(loss, std::vector<float>{NAN});
+    bundle.write(index, std::vector<int64_t>{wantedRow});
+    return bundle.executor->runStep();
+  };
+  EXPECT_TRUE(endOf(3, 1).ok());
+  EXPECT_FALSE(bundle.executor->isWatchedNotFinite());
+  EXPECT_FALSE(endOf(3, NAN).ok());
+  EXPECT_TRUE(bundle.executor->isWatchedNotFinite());
+  Status status = endOf(16, NAN);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "lookup: index 16 at position 0 is out of the range of 'table': -16 to 15");
+  EXPECT_FALSE(bundle.executor->isWatchedNotFinite());
+  // A fault on the way explains the number.
+  program.step.insert(program.step.begin() + 1, {fault, StreamKind::compute, {}, "gather"});
+  program.step[2].waits = {0, 1};
+  status = endOf(3, NAN);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "gather: an index is out of the range of its dimension");
+  EXPECT_FALSE(bundle.executor->isWatchedNotFinite());
+}
+
 TEST(Executor, damagedBytesAreFoundAtTheirFirstRead) {
   for (unsigned layer : {0u, layers - 1}) {
     TestBundle bundle;

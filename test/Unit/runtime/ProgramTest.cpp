@@ -304,10 +304,28 @@ TEST_F(ProgramTest, refusesEachContradiction) {
          o.kernelArguments = {{4096, 256, true}};
          launch(p).arguments[0].origin = 2;
        }},
+      {"argument 0 says that it has 8 units",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{4096, 256, true}};
+         launch(p).arguments[0].units = 8;
+       }},
+      {"argument 0 is a tile up to unit 4 of 3",
+       [&](auto &, auto &o) { o.kernelArguments = {{700, 256, true}}; }},
       {"argument 0 has 1024 bytes; its kernel takes 2048",
        [&](auto &p, auto &o) {
          o.kernelArguments = {{4096, 256, false}};
          launch(p).arguments[0].units = 8;
+       }},
+      {"argument 0 is a tile up to unit 17 of 16",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{4096, 256, false}};
+         launch(p).arguments[0].origin = 15;
+         launch(p).arguments[0].units = 2;
+       }},
+      {"argument 0 is a tile up to unit 2199023255552 of 16",
+       [&](auto &p, auto &o) {
+         o.kernelArguments = {{4096, 256, false}};
+         launch(p).arguments[0].origin = launch(p).arguments[0].units = int64_t(1) << 40;
        }},
       {"argument 0 has 1024 bytes; its kernel takes 4096",
        [&](auto &, auto &o) { o.kernelArguments = {{4096, 256, false}}; }},

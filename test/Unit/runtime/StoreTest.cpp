@@ -89,6 +89,7 @@ TEST_F(StoreTest, refusesEachContradiction) {
        [](auto &, auto &s) {
          s[0].type.shape = {40, 8, 8}, s[0].type.panelDim = 1;
        }},
+      {"unknown role", [](auto &, auto &s) { s[0].type.role = Role(2); }},
       {"panels of width 5000", [](auto &, auto &s) { s[0].type.panelWidth = 5000; }},
       {"not listed", [](auto &, auto &s) { s[0].file = 2; }},
       {"not inside", [](auto &, auto &s) { s[1].fileOffset = 24576; }},

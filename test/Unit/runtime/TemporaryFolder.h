@@ -11,8 +11,8 @@ namespace spillway::test {
 /// A folder that lives as long as this object.
 class TemporaryFolder {
 public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "spillway-test-XXXXXX";
+  explicit TemporaryFolder(const std::filesystem::path &parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = parent / "spillway-test-XXXXXX";
     path_ = mkdtemp(pattern.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }

@@ -357,7 +357,74 @@ TEST_F(TrainDriverTest, keepsTheLastCommitsAsBundles) {
   expectTrained("--resume");
   EXPECT_TRUE(storedValues(7) == expectedAfter(7, 0.125).values);
   std::filesystem::remove_all(copy(7));
+  std::filesystem::remove_all(copy(6));
   expectError(train("--steps 9 --resume --keep 1"), 1, "--checkpoint-every");
+}
+
+TEST_F(TrainDriverTest, copiesOfOtherTrainingsStay) {
+  std::filesystem::path folder = bundle.folder.path();
+  auto copy = [&](uint64_t step) { return std::filesystem::path(folder.string() + fmt::format(".step-{}", step)); };
+  std::string recipe = "--lr 0.125 --no-shuffle --checkpoint-every 2";
+  expectTrained(recipe + " --steps 8 --keep 2");
+  std::vector<std::byte> old = *readFile(copy(8) / commitsName, 1 << 20);
+  reset(false);
+  expectError(train(recipe + " --steps 6 --keep 1"), 1,
+              "'" + copy(6).string() + "', where the commit of step 6 is to be kept, is of another training");
+  expectTrained(recipe + " --steps 4 --keep 1");
+  for (uint64_t step : {4, 6, 8})
+    EXPECT_TRUE(std::filesystem::exists(copy(step))) << step;
+  EXPECT_FALSE(std::filesystem::exists(copy(2)));
+  EXPECT_EQ(*readFile(copy(8) / commitsName, 1 << 20), old);
+  // One that another process uses stays as long as it does.
+  std::filesystem::remove_all(copy(6));
+  {
+    auto lock = lockStates(copy(4), FileLock::shared);
+    ASSERT_TRUE(lock.ok());
+    expectTrained(recipe + " --steps 6 --keep 1 --resume");
+    EXPECT_TRUE(std::filesystem::exists(copy(4)));
+  }
+  std::filesystem::remove_all(copy(8));
+  expectTrained(recipe + " --steps 8 --keep 1 --resume");
+  EXPECT_FALSE(std::filesystem::exists(copy(4)));
+  EXPECT_FALSE(std::filesystem::exists(copy(6)));
+  std::filesystem::remove_all(copy(8));
+}
+
+TEST_F(TrainDriverTest, whatACopyLacksIsMadeWhenTheTrainingGoesOn) {
+  std::filesystem::path folder = bundle.folder.path();
+  auto copy = [&](uint64_t step) { return std::filesystem::path(folder.string() + fmt::format(".step-{}", step)); };
+  std::string recipe = "--lr 0.125 --no-shuffle --checkpoint-every 2 --keep 2 --steps 4";
+  expectTrained(recipe);
+  // As two processes leave it that are killed while they copy.
+  for (uint64_t step : {2, 4})
+    std::filesystem::rename(copy(step), copy(step).string() + ".partial");
+  expectTrained(recipe + " --resume");
+  EXPECT_TRUE(std::filesystem::exists(copy(4)));
+  for (uint64_t step : {2, 4})
+    EXPECT_FALSE(std::filesystem::exists(copy(step).string() + ".partial")) << step;
+  EXPECT_EQ(spillwayTool("inspect --verify " + copy(4).string()).code, 0);
+  std::filesystem::remove_all(copy(4));
+}
+
+TEST_F(TrainDriverTest, theLineOfTheLastCommitComesBack) {
+  std::string log = " --log " + place("log.jsonl").string(), recipe = "--lr 0.125 --no-shuffle --checkpoint-every 2";
+  expectTrained(recipe + " --steps 4" + log);
+  std::vector<nlohmann::json> before = logLines();
+  ASSERT_EQ(before.size(), 4u);
+  // As a process leaves it that is killed behind its commit, while it writes.
+  std::ofstream file(place("log.jsonl"));
+  for (uint64_t step = 1; step <= 3; ++step)
+    file << before[step - 1].dump() << "\n";
+  file << "{\"step\": 4, \"lo";
+  file.close();
+  expectTrained(recipe + " --steps 5 --resume" + log);
+  std::vector<nlohmann::json> lines = logLines();
+  ASSERT_EQ(lines.size(), 5u);
+  for (uint64_t step = 1; step <= 5; ++step)
+    EXPECT_EQ(lines[step - 1]["step"], step);
+  for (const char *field : {"loss", "lr", "seconds", "samples_per_second", "read_bytes", "committed"})
+    EXPECT_EQ(lines[3][field], before[3][field]) << field;
+  EXPECT_TRUE(lines[3]["commit_seconds"].is_null());
 }
 
 TEST_F(TrainDriverTest, faultsAreMachineErrorsAndResumable) {
@@ -415,6 +482,25 @@ TEST_F(TrainDriverTest, aSignalEndsAfterTheStepInFlight) {
     }
 }
 
+TEST_F(TrainDriverTest, aSignalEndsAnEvaluationAfterABatch) {
+  // An evaluation takes longer than anybody waits here, and comes before the only commit.
+  constexpr int64_t heldOut = 400'000;
+  std::vector<int64_t> shape = {heldOut};
+  ASSERT_TRUE(writeNpy(place("held.npy"), DataType::f32, shape, asBytes(makeFloats(heldOut, 78))).ok());
+  StartedTool tool(train("--steps 1000 --lr 0.01 --no-shuffle --checkpoint-every 0 --eval-every 1 --throttle-read 4MB/s "
+                         "--eval-data x=" + place("held.npy").string() + " --log " + place("log.jsonl").string()));
+  for (int round = 0; round < 3000 && !std::filesystem::exists(place("log.jsonl")); ++round)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  tool.signal(SIGTERM);
+  EXPECT_EQ(tool.wait(), 128 + SIGTERM);
+  std::vector<nlohmann::json> lines = logLines();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["committed"], true);
+  EXPECT_FALSE(lines[0].contains("eval_loss"));
+  EXPECT_TRUE(storedValues(1) == expectedAfter(1, 0.01).values);
+}
+
 TEST_F(TrainDriverTest, killedAtAnyInstantNothingButTheStepInFlightIsLost) {
   std::mt19937 random(3);
   constexpr uint64_t steps = 60;
@@ -439,6 +525,13 @@ TEST_F(TrainDriverTest, killedAtAnyInstantNothingButTheStepInFlightIsLost) {
   }
   EXPECT_GT(kills, 3);
   EXPECT_EQ(committed, steps);
+  std::vector<nlohmann::json> lines = logLines();
+  ASSERT_EQ(lines.size(), steps);
+  std::vector<float> losses = expectedAfter(steps, 0.01).losses;
+  for (uint64_t step = 1; step <= steps; ++step) {
+    EXPECT_EQ(lines[step - 1]["step"], step);
+    EXPECT_EQ(lines[step - 1]["loss"].get<float>(), losses[step - 1]);
+  }
 }
 
 } // namespace

@@ -118,7 +118,7 @@ TEST(LossScale, isHalvedByAnOverflowAndDoubledByManyGoodSteps) {
 }
 
 TEST(Recipe, comesBackFromACommit) {
-  Recipe recipe{123, {Schedule::Shape::cosine, 1.0 / 3, 1e-7, 45}, ~uint64_t(0), false, 6789, {0.75, 7, 5, 3}};
+  Recipe recipe{123, {Schedule::Shape::cosine, 1.0 / 3, 1e-7, 45}, ~uint64_t(0), false, 6789, {0.75, 7, 5, 3}, ~uint64_t(1), "{\"step\": 1}"};
   Result<Recipe> parsed = parseRecipe(encodeRecipe(recipe));
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_EQ(parsed->steps, 123u);
@@ -132,6 +132,8 @@ TEST(Recipe, comesBackFromACommit) {
   EXPECT_EQ(parsed->lossScale.value, 0.75);
   EXPECT_EQ(parsed->lossScale.interval, 7u);
   EXPECT_EQ(parsed->lossScale.goodSteps, 5u);
+  EXPECT_EQ(parsed->training, ~uint64_t(1));
+  EXPECT_EQ(parsed->logLine, "{\"step\": 1}");
   EXPECT_EQ(parsed->lossScale.skipped, 3u);
   for (std::string text : {"", "{", "[1]", "{\"steps\": 1}"}) {
     Result<Recipe> damaged = parseRecipe(text);

@@ -1,4 +1,4 @@
-#include "runtime/io/MemoryEngine.h"
+#include "test/Conformance/MemoryEngine.h"
 #include "runtime/io/Transfers.h"
 
 #include <algorithm>
