@@ -1,7 +1,7 @@
 // Losses that are operators.
 
+#include "lib/Conversion/OnnxToNN/Indices.h"
 #include "spillway/Conversion/OnnxToNN/ClassLabels.h"
-#include "spillway/Conversion/OnnxToNN/Node.h"
 #include "spillway/Conversion/OnnxToNN/Passes.h"
 
 using namespace mlir;
@@ -47,6 +47,8 @@ LogicalResult lossOf(Node &node, Tensor logProbabilities) {
     labels = emit.select(isIgnored, emit.like(labels, 0), labels);
     counts = emit.cast(emit.logicalNot(isIgnored), scores.type);
   }
+  if (failed(knownIndices(node, labels, scores.size(1))))
+    return failure();
   Tensor loss = negatedPick(emit, scores, labels, 1);
   if (weights) {
     Tensor weight = emit.gather(*weights, labels, 0);

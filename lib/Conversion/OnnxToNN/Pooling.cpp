@@ -1,5 +1,6 @@
 // Operators that combine the elements of windows, or of regions.
 
+#include "lib/Conversion/OnnxToNN/Indices.h"
 #include "lib/Conversion/OnnxToNN/Windows.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -137,6 +138,8 @@ LogicalResult convertMaxUnpool(Node &node) {
     error << "] where the input is " << x.tensorType();
     return error;
   }
+  if (failed(knownIndices(node, indices, *count)))
+    return failure();
   Tensor zeros = emit.splat(x.type, {*count}, 0);
   Tensor places = emit.reshape(indices, {x.count(), 1}), flat = emit.reshape(x, {x.count()});
   Tensor y{

@@ -308,3 +308,20 @@ module {
     onnx.return %x : tensor<2x3xf32>
   }
 }
+
+// -----
+
+module {
+  onnx.initializer @label "label" : tensor<2xi64> = dense<[1, 3]> : tensor<2xi64>
+  onnx.initializer @place "place" : tensor<1x1x1xi64> = dense<2> : tensor<1x1x1xi64>
+  onnx.graph "main" inputs(["x", "u"]) dims([["", ""], ["", "", ""]]) outputs(["y"]) {
+  ^bb0(%x: tensor<2x3xf32>, %u: tensor<1x1x1xf32>):
+    %label = onnx.use @label : tensor<2xi64>
+    %place = onnx.use @place : tensor<1x1x1xi64>
+    // expected-error @+1 {{NegativeLogLikelihoodLoss: index 3 lies outside a dimension of size 3}}
+    %0 = onnx.node "NegativeLogLikelihoodLoss" (%x, %label) version 13 {} : tensor<2x3xf32>, tensor<2xi64>
+    // expected-error @+1 {{MaxUnpool: index 2 lies outside a dimension of size 2}}
+    %1 = onnx.node "MaxUnpool" (%u, %place) version 11 {kernel_shape = array<i64: 2>} : tensor<1x1x1xf32>, tensor<1x1x1xi64>
+    onnx.return %x : tensor<2x3xf32>
+  }
+}
