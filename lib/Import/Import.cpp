@@ -101,6 +101,8 @@ public:
     if (failed(importMainGraph(*model.graph, context)) ||
         failed(untied.requireMatches(modelLocation, "initializer that nodes read")) || (initialValues && failed(initialValues->report())))
       return {};
+    if (initialValues)
+      (*module)->setAttr(initializedAttrName, builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(initialValues->names())));
     return std::move(module);
   }
 

@@ -67,7 +67,7 @@ LogicalResult InitialValues::replace(StringRef name, ImportedTensor &tensor) {
   if (failed(values))
     return failure();
   tensor = *values;
-  ++replaced;
+  replaced.push_back(name.str());
   return success();
 }
 
@@ -83,8 +83,8 @@ LogicalResult InitialValues::report() const {
     emitWarning(location) << "parameters that it lacks begin with their own values: " << listed(missing);
   if (!unused.empty())
     emitWarning(location) << "initializers that no parameter is called as: " << listed(unused);
-  if (replaced == 0)
+  if (replaced.empty())
     return emitError(location) << "no parameter begins with its values: none has the name and type of an initializer";
-  emitRemark(location) << replaced << (replaced == 1 ? " parameter begins" : " parameters begin") << " with its values";
+  emitRemark(location) << replaced.size() << (replaced.size() == 1 ? " parameter begins" : " parameters begin") << " with its values";
   return success();
 }

@@ -24,6 +24,8 @@ public:
   /// Warns of parameters that kept their own values, and of initializers that none took. An error where none was
   /// replaced.
   mlir::LogicalResult report() const;
+  /// Of all that were replaced.
+  llvm::ArrayRef<std::string> names() const { return replaced; }
 
 private:
   InitialValues(OpenModel model, mlir::Location location) : model(std::move(model)), location(location) {}
@@ -36,8 +38,7 @@ private:
   mlir::Location location;
   llvm::StringMap<const TensorMessage *> tensors;
   llvm::StringSet<> seen;
-  std::vector<std::string> missing, mismatched;
-  size_t replaced = 0;
+  std::vector<std::string> missing, mismatched, replaced;
 };
 
 } // namespace spillway::onnx

@@ -72,6 +72,15 @@ std::string modelPath(ModuleOp module) {
   return path ? path.str() : "unknown";
 }
 
+/// Initializers whose values are another model's.
+std::vector<std::string> initializedNames(ModuleOp module) {
+  std::vector<std::string> names;
+  if (auto attr = module->getAttrOfType<ArrayAttr>(initializedAttrName))
+    for (auto name : attr.getAsRange<StringAttr>())
+      names.push_back(name.str());
+  return names;
+}
+
 /// Plans the module in place and writes what depends on the plan.
 LogicalResult writePlan(ModuleOp module, const PlanOptions &options, BundleWriter &bundle) {
   FailureOr<PlannedProgram> planned = planProgram(module, options);
@@ -148,6 +157,7 @@ LogicalResult writeBundle(ModuleOp module, const CompileOptions &options) {
     return failure();
   return bundle->commit({.producer = "spillway",
                          .model = modelPath(module),
+                         .initialized = initializedNames(module),
                          .features = options.target.features(),
                          .threads = static_cast<uint32_t>(options.plan.threads),
                          .ranks = static_cast<uint32_t>(options.plan.ranks)});

@@ -42,6 +42,7 @@ Status writeManifest(const std::filesystem::path &folder, const Manifest &manife
                {"version", bundleVersion},
                {"producer", manifest.producer},
                {"model", manifest.model},
+               {"initialized", manifest.initialized},
                {"cpu_features", manifest.features},
                {"threads", manifest.threads},
                {"ranks", manifest.ranks},
@@ -106,6 +107,7 @@ Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
   try {
     bundle.manifest_.producer = root.at("producer").get<std::string>();
     bundle.manifest_.model = root.at("model").get<std::string>();
+    bundle.manifest_.initialized = root.at("initialized").get<std::vector<std::string>>();
     bundle.manifest_.features = root.at("cpu_features").get<std::vector<std::string>>();
     bundle.manifest_.threads = root.at("threads").get<uint32_t>();
     bundle.manifest_.ranks = root.at("ranks").get<uint32_t>();

@@ -28,6 +28,8 @@ inline constexpr std::string_view programName = "program.mlirbc";
 struct Manifest {
   std::string producer;
   std::string model;
+  /// Initializers of the model whose values are another model's (`--init-from`).
+  std::vector<std::string> initialized;
   /// Of the CPU, see runtime/base/CpuFeatures.h.
   std::vector<std::string> features;
   uint32_t threads = 1;

@@ -144,8 +144,9 @@ template <typename Visit> Result<bool> forEachField(Bytes message, Visit visit) 
 class Export {
 public:
   Export(const std::filesystem::path &model, const Store &store, io::Engine &engine,
-         const std::filesystem::path &target, bool replacesAny)
-      : model_(model), store_(store), target_(target), replacesAny_(replacesAny), reader_(store, engine) {
+         const std::filesystem::path &target, const ExportSettings &settings)
+      : model_(model), store_(store), target_(target), settings_(settings),
+        initialized_(settings.initialized.begin(), settings.initialized.end()), reader_(store, engine) {
     data_ = target;
     data_ += ".data";
   }
@@ -227,7 +228,7 @@ private:
         return {};
       SPILLWAY_ASSIGN_OR_RETURN(std::string output, firstOutput(field.content));
       return forEachInput(field.content, [&](std::string_view input) {
-        if (std::string copy = untiedName(input, output); isTrained(copy))
+        if (std::string copy = untiedName(input, output); hasNewValues(copy))
           copies[std::string(input)].insert(copy);
       });
     });
@@ -254,9 +255,10 @@ private:
     return message;
   }
 
-  bool isTrained(std::string_view name) const {
+  /// Whether the store has values for it that are not the model's.
+  bool hasNewValues(std::string_view name) const {
     const StateView *state = store_.find(name);
-    return state && state->isRewritten();
+    return state && (state->isRewritten() || initialized_.contains(name));
   }
 
   /// The text of the first field `number` that has one.
@@ -289,7 +291,7 @@ private:
     return rewrite(node, nodeInput, [&](Bytes input) -> Result<Message> {
       Message name;
       std::string copy = untiedName(textOf(input), output);
-      if (isTrained(copy))
+      if (hasNewValues(copy))
         name.add(copy);
       else
         name.add(input);
@@ -334,7 +336,10 @@ private:
                        model_.string());
     name = copy.value_or(name);
     const StateView *state = store_.find(name);
-    if (!state || !state->isRewritten()) {
+    if (!hasNewValues(name)) {
+      if (initialized_.contains(name) && !settings_.modelHasInitialized)
+        return userError("'{}' was compiled with the values of another model, which the bundle does not hold under this name: "
+                         "give that model, with the same nodes, as --model FILE", name);
       if (isExternal) {
         if (!extent->ok())
           return std::move(*extent).error().in(fmt::format("'{}': '{}'", model_.string(), name));
@@ -426,7 +431,7 @@ private:
   /// What an export has written there lies beside a model.
   Status requirePlaceOfData() const {
     std::error_code code;
-    if (dataBytes_ == 0 || replacesAny_ || std::filesystem::exists(target_, code) || !std::filesystem::exists(data_, code))
+    if (dataBytes_ == 0 || settings_.replacesAny || std::filesystem::exists(target_, code) || !std::filesystem::exists(data_, code))
       return {};
     return userError("'{}' exists, and '{}' does not, so that it may be another model's; give another -o, or --force to "
                      "replace it",
@@ -457,7 +462,8 @@ private:
   const std::filesystem::path &model_;
   const Store &store_;
   const std::filesystem::path &target_;
-  bool replacesAny_;
+  const ExportSettings &settings_;
+  std::set<std::string, std::less<>> initialized_;
   StateReader reader_;
   std::filesystem::path data_;
 
@@ -470,8 +476,8 @@ private:
 } // namespace
 
 Result<ExportedModel> exportModel(const std::filesystem::path &model, const Store &store, io::Engine &engine,
-                                  const std::filesystem::path &target, bool replacesAny) {
-  return Export(model, store, engine, target, replacesAny).run();
+                                  const std::filesystem::path &target, const ExportSettings &settings) {
+  return Export(model, store, engine, target, settings).run();
 }
 
 } // namespace spillway

@@ -46,7 +46,10 @@ Status exportBundle(const ExportOptions &options) {
   if (steps == 0)
     note("spillway: '{}' has no committed step: its weights are those that training begins with\n", options.bundle);
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<io::Engine> engine, io::makeEngine(io::EngineKind::automatic));
-  SPILLWAY_ASSIGN_OR_RETURN(ExportedModel written, exportModel(model, store, *engine, options.output, options.force));
+  ExportSettings settings{.replacesAny = options.force,
+                          .initialized = bundle.manifest().initialized,
+                          .modelHasInitialized = !options.model.empty()};
+  SPILLWAY_ASSIGN_OR_RETURN(ExportedModel written, exportModel(model, store, *engine, options.output, settings));
   fmt::print("{}: {} weights, {}{}\n", options.output, written.tensors, formatSize(written.bytes),
              written.data.empty() ? "" : fmt::format(", with {}", written.data.filename().string()));
   return {};

@@ -9,6 +9,9 @@
 
 namespace spillway {
 
+/// On the module: the names of initializers whose values are another model's.
+inline constexpr llvm::StringLiteral initializedAttrName = "spillway.initialized";
+
 struct ImportOptions {
   /// NAME=VALUE: the input becomes a constant. VALUE is a number, true or false, which fills
   /// the input's shape, a list of them in brackets, [1, 2], or a file: FILE.npy of NumPy's or FILE.pb,

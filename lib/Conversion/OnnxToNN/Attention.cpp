@@ -1,6 +1,7 @@
 // Attention and rotary position embedding.
 
 #include "lib/Conversion/OnnxToNN/Heads.h"
+#include "lib/Conversion/OnnxToNN/Indices.h"
 #include "lib/Conversion/OnnxToNN/Windows.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -51,7 +52,10 @@ LogicalResult readKeyCounts(Node &node, Heads &heads) {
     return node.error() << "nonpad_kv_seqlen must hold an i64 per batch";
   if (node.has(4))
     return node.error() << "nonpad_kv_seqlen and past_key exclude each other";
-  counts = emit.reshape(counts, {heads.batch(), 1, 1, 1});
+  auto allowed = within(node, counts, 0, heads.keys(), "nonpad_kv_seqlen");
+  if (failed(allowed))
+    return failure();
+  counts = emit.reshape(*allowed, {heads.batch(), 1, 1, 1});
   Shape row{heads.batch(), 1, 1, heads.keys()};
   Tensor isCounted = emit.compare(Order::less, positions(emit, heads, 3, row),
                                   emit.broadcast(counts, row));

@@ -1,6 +1,7 @@
 // Attention and rotary position embedding as ONNX Runtime's transformer optimisers write them.
 
 #include "lib/Conversion/OnnxToNN/Heads.h"
+#include "lib/Conversion/OnnxToNN/Indices.h"
 
 #include <cmath>
 
@@ -487,6 +488,11 @@ LogicalResult convertGroupQueryAttention(Node &node) {
                           << heads.key.tensorType();
   if (node.has(3) != node.has(4) || (node.has(3) && node.in(3).shape() != node.in(4).shape()))
     return node.error() << "past_key and past_value must be two caches of one shape";
+
+  auto allowed = within(node, lastKeys, 0, *total - 1, "seqlens_k");
+  if (failed(allowed))
+    return failure();
+  lastKeys = *allowed;
 
   // Where each batch's new keys begin. A prompt has no keys before it, whatever the cache holds.
   bool isPrompt = length == *total;

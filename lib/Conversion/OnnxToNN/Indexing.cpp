@@ -27,6 +27,23 @@ spillway::knownIndices(Node &node, Tensor indices, ArrayRef<int64_t> sizes) {
   return std::optional(values);
 }
 
+FailureOr<Tensor> spillway::within(Node &node, Tensor integers, int64_t low, int64_t high, StringRef what) {
+  Emitter &emit = node.emit;
+  if (auto known = emit.known(integers)) {
+    for (int64_t value : asIntegers(*known, isUnsigned(integers.type)))
+      if (value < low || value > high)
+        return node.error() << what << " must be from " << low << " to " << high << ", not " << value;
+    return integers;
+  }
+  // Picked from all that are allowed.
+  Tensor wide = emit.cast(integers, DataType::i64);
+  Tensor place = emit.sub(wide, emit.likeInt(wide, low)), count = emit.likeInt(wide, high - low + 1);
+  place = emit.select(emit.compare(Emitter::Order::less, place, emit.like(place, 0)), count, place);
+  Tensor allowed = emit.iota(DataType::i64, {high - low + 1}, 0);
+  Tensor picked = emit.add(emit.gather(allowed, place, 0), emit.likeInt(wide, low));
+  return emit.cast(picked, integers.type);
+}
+
 namespace {
 
 /// The common difference of an arithmetic sequence (1 for one element), but zero.
@@ -120,12 +137,11 @@ LogicalResult convertReverseSequence(Node &node) {
     return node.error() << "there must be one length for each of the " << x.size(*batch)
                         << " batches, along another axis than time";
   Emitter &emit = node.emit;
-  if (auto known = emit.known(lengths))
-    for (int64_t length : asIntegers(*known, false))
-      if (length < 0 || length > x.size(*time))
-        return node.error() << "a batch has no " << length << " elements of " << x.size(*time);
+  auto counts = within(node, lengths, 0, x.size(*time), "sequence_lens");
+  if (failed(counts))
+    return failure();
   Tensor length =
-      emit.broadcastInDims(emit.cast(lengths, DataType::i64), {*batch}, x.shape());
+      emit.broadcastInDims(emit.cast(*counts, DataType::i64), {*batch}, x.shape());
   Tensor position = emit.iota(DataType::i64, x.shape(), *time);
   Tensor mirrored = emit.sub(emit.sub(length, emit.like(length, 1)), position);
   Tensor source = emit.select(emit.compare(Emitter::Order::less, position, length), mirrored, position);

@@ -1,6 +1,7 @@
 // Recurrent layers, step by step. The part of a step that does not depend on the steps before it is
 // one product over the whole sequence; what remains is the same kernels for each step.
 
+#include "lib/Conversion/OnnxToNN/Indices.h"
 #include "spillway/Conversion/OnnxToNN/Activations.h"
 #include "spillway/Conversion/OnnxToNN/Node.h"
 
@@ -254,7 +255,10 @@ FailureOr<Layer> readLayer(Node &node, int64_t gates, ArrayRef<StringRef> defaul
         Shape(lengths->shape()) != Shape{layer.batch()})
       return node.error() << "sequence_lens must hold an i32 per batch, not "
                           << lengths->tensorType();
-    layer.lengths = lengths;
+    auto steps = within(node, *lengths, 0, layer.length(), "sequence_lens");
+    if (failed(steps))
+      return failure();
+    layer.lengths = *steps;
   }
   auto activations = readActivations(node, directions, defaults);
   auto initial = readInitial(node, layer, 5, directions);

@@ -1,5 +1,6 @@
 // Reductions along axes, and running sums.
 
+#include "lib/Conversion/OnnxToNN/Indices.h"
 #include "lib/Conversion/OnnxToNN/Windows.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -115,7 +116,10 @@ LogicalResult convertAlongAxis(Node &node, llvm::function_ref<Tensor(int64_t)> a
     return node.error() << "the axis must be one integer, not " << where.tensorType();
   if (!node.isKnown(1)) {
     // Of all axes the one that it turns out to be.
-    where = emit.cast(emit.reshape(where, {}), DataType::i64);
+    auto allowed = within(node, emit.reshape(where, {}), -x.rank(), x.rank() - 1, "the axis");
+    if (failed(allowed))
+      return failure();
+    where = emit.cast(*allowed, DataType::i64);
     Tensor result = x;
     for (int64_t axis = 0; axis < x.rank(); ++axis) {
       auto is = [&](int64_t value) {

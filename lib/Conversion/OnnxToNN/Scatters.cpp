@@ -114,8 +114,14 @@ LogicalResult convertTensorScatter(Node &node) {
     if (!isInteger(starts->type) || starts->rank() != 1 || starts->size(0) != cache.size(0))
       return node.error() << "there must be one write index for each batch, not "
                           << starts->tensorType();
-    position = emit.sub(position, emit.broadcastInDims(emit.cast(*starts, DataType::i64), {0},
-                                                       cache.shape()));
+    Tensor first = *starts;
+    if (mode == "linear") {
+      auto allowed = within(node, first, 0, cache.size(*axis) - update.size(*axis), "write_indices");
+      if (failed(allowed))
+        return failure();
+      first = *allowed;
+    }
+    position = emit.sub(position, emit.broadcastInDims(emit.cast(first, DataType::i64), {0}, cache.shape()));
   }
   if (mode == "circular") {
     Tensor size = emit.likeInt(position, cache.size(*axis));

@@ -281,7 +281,7 @@ module {
     %4 = onnx.node "ScatterND" (%x, %i, %u) version 18 {} : tensor<2x3xf32>, tensor<1x2xi64>, tensor<1xf32>
     // expected-error @+1 {{ScatterElements: index 3 lies outside a dimension of size 2}}
     %6 = onnx.node "ScatterElements" (%x, %i, %w) version 18 {} : tensor<2x3xf32>, tensor<1x2xi64>, tensor<1x2xf32>
-    // expected-error @+1 {{ReverseSequence: a batch has no 3 elements of 2}}
+    // expected-error @+1 {{ReverseSequence: sequence_lens must be from 0 to 2, not 3}}
     %7 = onnx.node "ReverseSequence" (%x, %lengths) version 10 {} : tensor<2x3xf32>, tensor<3xi64>
     onnx.return %x : tensor<2x3xf32>
   }
