@@ -29,7 +29,7 @@ struct Manifest {
   std::string producer;
   std::string model;
   /// Initializers of the model whose values are another model's (`--init-from`).
-  std::vector<std::string> initialized;
+  std::vector<std::string> initialized = {};
   /// Of the CPU, see runtime/base/CpuFeatures.h.
   std::vector<std::string> features;
   uint32_t threads = 1;

@@ -4,10 +4,11 @@
 #include "runtime/bundle/Bundle.h"
 
 #include <algorithm>
+#include <set>
 
 namespace spillway {
 
-Result<std::map<std::string, std::filesystem::path>>
+Result<NamedFiles>
 parseNamedFiles(std::span<const std::string> texts, std::string_view flag, std::string_view kind,
                 const std::vector<Binding> &known) {
   std::vector<std::string> names;
@@ -31,10 +32,22 @@ parseNamedFiles(std::span<const std::string> texts, std::string_view flag, std::
   return files;
 }
 
-Status requireOutputs(std::initializer_list<std::filesystem::path> files) {
-  for (const std::filesystem::path &file : files)
-    if (!file.empty())
-      SPILLWAY_RETURN_IF_ERROR(requireOutput(file));
+Status requireOutputs(const std::vector<std::filesystem::path> &files,
+                      const std::vector<std::filesystem::path> &read) {
+  auto whole = [](const std::filesystem::path &file) {
+    std::error_code code;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, code), code);
+  };
+  std::set<std::filesystem::path> inUse;
+  for (const std::filesystem::path &file : read)
+    inUse.insert(whole(file));
+  for (const std::filesystem::path &file : files) {
+    if (file.empty())
+      continue;
+    SPILLWAY_RETURN_IF_ERROR(requireOutput(file));
+    if (!inUse.insert(whole(file)).second)
+      return userError("'{}' is named twice, or also read; give another name", file.string());
+  }
   return {};
 }
 

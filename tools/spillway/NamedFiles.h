@@ -4,7 +4,6 @@
 #include "runtime/executor/Program.h"
 
 #include <filesystem>
-#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -13,15 +12,19 @@
 
 namespace spillway {
 
-/// Files by tensor name, from NAME=FILE. A name may hold '=': the longest one that
+/// By tensor name.
+using NamedFiles = std::map<std::string, std::filesystem::path>;
+
+/// Files from NAME=FILE. A name may hold '=': the longest one that
 /// is known wins, else the part before the first '='. A user error names `flag` and, for a name
 /// that is none of `known`, the `kind` of tensor.
-Result<std::map<std::string, std::filesystem::path>>
+Result<NamedFiles>
 parseNamedFiles(std::span<const std::string> texts, std::string_view flag, std::string_view kind,
                 const std::vector<Binding> &known);
 
-/// A user error where one of a command's outputs cannot be written (see requireOutput); an empty name
-/// is none.
-Status requireOutputs(std::initializer_list<std::filesystem::path> files);
+/// A user error where one of a command's outputs cannot be written (see requireOutput), is named twice, or is one of the
+/// files that it reads; an empty name is none.
+Status requireOutputs(const std::vector<std::filesystem::path> &files,
+                      const std::vector<std::filesystem::path> &read = {});
 
 } // namespace spillway

@@ -104,9 +104,12 @@ private:
   Status prepareOutputs() {
     SPILLWAY_ASSIGN_OR_RETURN(
         outputs_, parseNamedFiles(options_.outputs, "output", "output", program().outputs));
+    std::vector<std::filesystem::path> written = {options_.stats, options_.trace}, read;
     for (const auto &[name, file] : outputs_)
-      SPILLWAY_RETURN_IF_ERROR(requireOutput(file));
-    SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.stats, options_.trace}));
+      written.push_back(file);
+    for (const Input &input : inputs_)
+      read.push_back(input.file);
+    SPILLWAY_RETURN_IF_ERROR(requireOutputs(written, read));
     std::map<std::filesystem::path, uint64_t> bytesByFolder;
     for (const Binding &binding : program().outputs)
       if (auto found = outputs_.find(binding.name); found != outputs_.end())

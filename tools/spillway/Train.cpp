@@ -73,9 +73,9 @@ Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
                 .training = newNumber()};
   if (last.sequence != 0) {
     if (!options.resume)
-      return userError("'{}' has been trained for {} steps: give --resume to go on, or compile it "
-                       "again to begin anew",
-                       options.bundle, last.step);
+      return userError("'{}' has been trained for {}: give --resume to go on, or compile it again, with "
+                       "--force, to begin anew",
+                       options.bundle, last.step == 1 ? "1 step" : fmt::format("{} steps", last.step));
     SPILLWAY_ASSIGN_OR_RETURN(recipe, parseRecipe(last.payload));
     if (samples != recipe.samples)
       return userError("the data are {} samples; the training began with {}", samples,
@@ -106,6 +106,8 @@ Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
   schedule.warmup = options.warmup.value_or(schedule.warmup);
   if (options.schedule)
     schedule.shape = *scheduleShapeFromName(*options.schedule);
+  if (schedule.leastRate > schedule.rate)
+    return userError("--min-lr {} is more than --lr {}, from which the rate falls to it", schedule.leastRate, schedule.rate);
   return recipe;
 }
 
@@ -166,7 +168,6 @@ public:
       : options_(options), job_(job), session_(job.session(0)) {}
 
   Status run() {
-    SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.log, options_.stats, options_.trace}));
     SPILLWAY_RETURN_IF_ERROR(prepare());
     SPILLWAY_RETURN_IF_ERROR(prepareSnapshots());
     if (trainer_->step() >= recipe_.steps) {
@@ -192,9 +193,16 @@ private:
     std::vector<Binding> inputs = sampleInputs(session_.program());
     SPILLWAY_ASSIGN_OR_RETURN(auto files,
                               parseNamedFiles(options_.data, "data", "input of samples", inputs));
+    SPILLWAY_ASSIGN_OR_RETURN(
+        auto heldOut, parseNamedFiles(options_.heldOut, "eval-data", "input of samples", inputs));
+    std::vector<std::filesystem::path> read;
+    for (const auto *named : {&files, &heldOut})
+      for (const auto &[name, file] : *named)
+        read.push_back(file);
+    SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.log, options_.stats, options_.trace}, read));
     SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files));
     batch_ = data.batch();
-    SPILLWAY_RETURN_IF_ERROR(openHeldOut(inputs));
+    SPILLWAY_RETURN_IF_ERROR(openHeldOut(inputs, heldOut));
     SPILLWAY_ASSIGN_OR_RETURN(
         recipe_, decideRecipe(options_, session_.program(), session_.executor().lastCommit(),
                               data.samples()));
@@ -217,11 +225,9 @@ private:
     return committed == 0 || snapshots_->has(committed) ? Status() : snapshots_->add(committed);
   }
 
-  Status openHeldOut(const std::vector<Binding> &inputs) {
-    if (options_.heldOut.empty())
+  Status openHeldOut(const std::vector<Binding> &inputs, const NamedFiles &files) {
+    if (files.empty())
       return {};
-    SPILLWAY_ASSIGN_OR_RETURN(
-        auto files, parseNamedFiles(options_.heldOut, "eval-data", "input of samples", inputs));
     SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files));
     if (data.samples() < data.batch())
       return userError("the held-out data are {} samples; a step takes {}", data.samples(),
@@ -251,10 +257,13 @@ private:
       if (isStopped)
         SPILLWAY_RETURN_IF_ERROR(commit(report, step));
       if (log_)
-        SPILLWAY_RETURN_IF_ERROR(log_->append(lineOf(report, step, heldOutLoss)));
+        if (Status written = log_->append(lineOf(report, step, heldOutLoss)); !written.ok()) {
+          SPILLWAY_RETURN_IF_ERROR(commit(report, step));
+          return written;
+        }
       tell(report, step);
     }
-    fmt::print("{} steps are committed\n", trainer_->committed());
+    fmt::print("{} committed\n", trainer_->committed() == 1 ? "1 step is" : fmt::format("{} steps are", trainer_->committed()));
     return {};
   }
 

@@ -233,6 +233,9 @@ TEST_F(TrainDriverTest, namesWhatIsWrongWithTheRequest) {
   expectError("train " + folder + " --data y=f --steps 1 --lr 1", 1,
               "no input of samples 'y'; it has x");
   expectError(train("--steps 1 --lr 1 --schedule cosin"), 1, "cosin");
+  expectError(train("--steps 1 --lr 0.1 --min-lr 1"), 1, "--min-lr 1 is more than --lr 0.1");
+  std::string log = place("log.jsonl").string();
+  expectError(train("--steps 1 --lr 1 --log " + log + " --stats " + log), 1, "is named twice, or also read");
   expectError(train("--steps 1 --lr 1 --log " + path("table.bin").string()), 1, "in the bundle");
   expectError(train("--steps 1 --lr 1 --threads 3"), 1, "planned for 1 to 2, and `spillway replan " + folder + " --threads 3` plans for more");
   // A number is shown as it was typed.
