@@ -90,6 +90,10 @@ Result<StepReport> Trainer::runStep() {
       return userError("the gradients of step {} overflow though the loss is multiplied by {}; the last commit is that of "
                        "step {}", report.step, *report.lossScale, committed());
   }
+  // States in memory have followed it by now, and are not looked at before they are written.
+  if (report.gradientNorm && !std::isfinite(*report.gradientNorm) && !report.overflowed)
+    return userError("the norm of the gradients of step {} is {}; the last commit is that of step {}", report.step,
+                     std::isnan(*report.gradientNorm) ? "nan" : "infinite", committed());
   ++step_;
   return report;
 }
