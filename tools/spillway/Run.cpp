@@ -104,12 +104,14 @@ private:
   Status prepareOutputs() {
     SPILLWAY_ASSIGN_OR_RETURN(
         outputs_, parseNamedFiles(options_.outputs, "output", "output", program().outputs));
-    std::vector<std::filesystem::path> written = {options_.stats, options_.trace}, read;
+    // An output may replace an input, as states of a recurrent net do.
+    std::vector<std::filesystem::path> values;
     for (const auto &[name, file] : outputs_)
-      written.push_back(file);
+      values.push_back(file);
+    SPILLWAY_RETURN_IF_ERROR(requireOutputs(values));
     for (const Input &input : inputs_)
-      read.push_back(input.file);
-    SPILLWAY_RETURN_IF_ERROR(requireOutputs(written, read));
+      values.push_back(input.file);
+    SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.stats, options_.trace}, values));
     std::map<std::filesystem::path, uint64_t> bytesByFolder;
     for (const Binding &binding : program().outputs)
       if (auto found = outputs_.find(binding.name); found != outputs_.end())
