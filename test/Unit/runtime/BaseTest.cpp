@@ -221,6 +221,7 @@ TEST(File, copiesAreTheirOwn) {
 }
 
 TEST(File, copiesGoFromOneFileSystemToAnother) {
+  // The second file system that needs no mount; containers may lack it, and then there is nothing to copy between.
   if (!std::filesystem::is_directory("/dev/shm"))
     GTEST_SKIP() << "there is no /dev/shm";
   test::TemporaryFolder here(std::filesystem::current_path()), memory("/dev/shm");
