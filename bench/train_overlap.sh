@@ -41,7 +41,7 @@ plan_streamed() {
 plan_streamed
 
 measure() {
-  "$bin/overlap_bench" resident.spill streamed.spill --transfers transfers.spill "${input[@]}" --rounds "$rounds" "$@"
+  "$bin/overlap_bench" resident.spill streamed.spill --transfers transfers.spill "${input[@]}" --steps 2 --rounds "$rounds" "$@"
 }
 echo "the bare disk"
 measure | tee bare.txt

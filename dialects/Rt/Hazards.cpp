@@ -79,6 +79,12 @@ public:
 
   Memory() { pieces_[0] = {}; }
 
+  /// Calls visit(offset, bytes, piece) for all pieces but the last one, which has no end.
+  template <typename Visit> void forEach(Visit visit) const {
+    for (auto it = pieces_.begin(), next = std::next(it); next != pieces_.end(); it = next++)
+      visit(it->first, next->first - it->first, it->second);
+  }
+
   /// Calls visit(piece) for pieces that cover exactly the bytes; stops at false.
   template <typename Visit> bool forEach(uint64_t offset, uint64_t bytes, Visit visit) {
     if (bytes == 0)
@@ -119,19 +125,92 @@ private:
   std::map<uint64_t, Piece> pieces_;
 };
 
+/// Bytes that a carried command of a step reads, and nothing in that step overwrites any more.
+struct CarriedRead {
+  uint32_t command;
+  AccessedBytes bytes;
+};
+
+/// The commands that a step carries into the next one, in front of those of this.
+struct Carrying {
+  std::vector<CommandAccesses> commands;
+  /// Of the carried ones, in the step before.
+  std::vector<uint32_t> indices;
+  /// The other way round.
+  std::vector<uint32_t> places;
+
+  explicit Carrying(const std::vector<CommandAccesses> &step) : places(step.size()) {
+    for (uint32_t index = 0; index < step.size(); ++index)
+      if (step[index].isCarried) {
+        places[index] = static_cast<uint32_t>(commands.size());
+        commands.push_back(step[index]);
+        commands.back().waits.clear();
+        commands.back().carriedWaits.clear();
+        indices.push_back(index);
+      }
+    for (const CommandAccesses &command : step) {
+      CommandAccesses &shifted = commands.emplace_back(command);
+      for (uint32_t &wait : shifted.waits)
+        wait += static_cast<uint32_t>(indices.size());
+      for (uint32_t wait : command.carriedWaits)
+        shifted.waits.push_back(places[wait]);
+    }
+  }
+};
+
+bool overlap(const AccessedBytes &a, const AccessedBytes &b) {
+  return a.tier == b.tier && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
 class Checker {
 public:
   std::optional<Hazard> run(const std::vector<CommandAccesses> &commands, Hazard::List list) {
-    Order order(commands);
-    for (uint32_t index = 0; index < commands.size(); ++index)
-      for (bool write : {false, true})
-        for (const AccessedBytes &access : commands[index].accesses)
-          if (access.write == write)
-            if (auto hazard = touch(commands, order, index, access)) {
-              hazard->list = list;
-              return hazard;
-            }
-    return std::nullopt;
+    auto hazard = touchAll(commands, Order(commands), 0);
+    if (hazard)
+      hazard->list = list;
+    return hazard;
+  }
+
+  /// Of the step that has run last.
+  std::vector<CarriedRead> carriedReads(const std::vector<CommandAccesses> &step) const {
+    std::vector<CarriedRead> reads;
+    for (unsigned tier = 0; tier < tiers_.size(); ++tier)
+      tiers_[tier].forEach([&](uint64_t offset, uint64_t bytes, const Memory::Piece &piece) {
+        for (uint32_t reader : piece.readers)
+          if (step[reader].isCarried)
+            reads.push_back({reader, {tier, offset, bytes, false}});
+      });
+    return reads;
+  }
+
+  /// A step behind one whose carried commands go on.
+  std::optional<Hazard> runBehind(const std::vector<CommandAccesses> &step, const std::vector<CarriedRead> &reads,
+                                  const std::vector<AccessedBytes> &inputs) {
+    Carrying carrying(step);
+    auto carried = static_cast<uint32_t>(carrying.indices.size());
+    Order order(carrying.commands);
+    std::optional<Hazard> hazard;
+    for (const CarriedRead &read : reads) {
+      uint32_t index = carrying.places[read.command];
+      // Inputs are written between the steps: the carried command itself is at fault.
+      if (std::any_of(inputs.begin(), inputs.end(), [&](const AccessedBytes &input) { return overlap(read.bytes, input); }))
+        hazard = Hazard{Hazard::Kind::unordered, {}, index, index, false, read.bytes};
+      memory(read.bytes.tier).forEach(read.bytes.offset, read.bytes.bytes, [&](Memory::Piece &piece) {
+        piece.readers.push_back(index);
+        return true;
+      });
+    }
+    if (!hazard)
+      hazard = touchAll(carrying.commands, order, carried);
+    if (!hazard)
+      hazard = touchFiles(carrying, order);
+    if (!hazard)
+      return std::nullopt;
+    hazard->list = Hazard::List::step;
+    hazard->otherIsCarried = hazard->other < carried && hazard->kind == Hazard::Kind::unordered;
+    hazard->other = hazard->otherIsCarried ? carrying.indices[hazard->other] : hazard->other - carried;
+    hazard->command = hazard->command < carried ? carrying.indices[hazard->command] : hazard->command - carried;
+    return hazard;
   }
 
   void markReady(const std::vector<AccessedBytes> &ranges) {
@@ -158,6 +237,38 @@ public:
   }
 
 private:
+  /// The commands from `first` on.
+  std::optional<Hazard> touchAll(const std::vector<CommandAccesses> &commands, const Order &order, uint32_t first) {
+    for (uint32_t index = first; index < commands.size(); ++index)
+      for (bool write : {false, true})
+        for (const AccessedBytes &access : commands[index].accesses)
+          if (access.write == write)
+            if (auto hazard = touch(commands, order, index, access))
+              return hazard;
+    return std::nullopt;
+  }
+
+  /// Whatever reads or writes bytes of a file that a carried command writes.
+  static std::optional<Hazard> touchFiles(const Carrying &carrying, const Order &order) {
+    auto carried = static_cast<uint32_t>(carrying.indices.size());
+    std::map<uint32_t, std::vector<uint32_t>> writers;
+    for (uint32_t index = 0; index < carried; ++index)
+      if (const auto &file = carrying.commands[index].file)
+        writers[file->state].push_back(index);
+    for (uint32_t index = carried; index < carrying.commands.size(); ++index) {
+      const auto &file = carrying.commands[index].file;
+      if (!file)
+        continue;
+      for (uint32_t writer : writers[file->state]) {
+        const FileBytes &written = *carrying.commands[writer].file;
+        if (written.offset < file->offset + file->bytes && file->offset < written.offset + written.bytes &&
+            !order.hasEndedBefore(writer, index))
+          return Hazard{Hazard::Kind::unordered, {}, index, writer, false, {}, written};
+      }
+    }
+    return std::nullopt;
+  }
+
   Memory &memory(unsigned tier) {
     if (tier >= tiers_.size())
       tiers_.resize(tier + 1);
@@ -178,7 +289,7 @@ private:
     auto isOrdered = [&](uint32_t other) {
       if (order.hasEndedBefore(other, index))
         return true;
-      hazard = Hazard{Hazard::Kind::unordered, {}, index, other, access};
+      hazard = Hazard{Hazard::Kind::unordered, {}, index, other, false, access};
       return false;
     };
     memory(access.tier).forEach(access.offset, access.bytes, [&](Memory::Piece &piece) {
@@ -227,8 +338,7 @@ static std::vector<AccessedBytes> readFirst(const std::vector<CommandAccesses> &
   for (const CommandAccesses &command : list)
     for (const AccessedBytes &access : command.accesses) {
       bool isWritten = std::any_of(written.begin(), written.end(), [&](const AccessedBytes &other) {
-        return other.tier == access.tier && other.offset < access.offset + access.bytes &&
-               access.offset < other.offset + other.bytes;
+        return overlap(other, access);
       });
       if (!isWritten)
         (access.write ? written : read).push_back(access);
@@ -261,10 +371,13 @@ std::optional<Hazard> spillway::rt::findHazard(const std::vector<CommandAccesses
     return hazard;
   checker.startList(/*writtenIsStale=*/false);
   // Twice: the second step finds the memory as the first one left it.
+  std::vector<CarriedRead> reads;
   for (int pass = 0; pass < 2; ++pass) {
     checker.markReady(inputs);
-    if (auto hazard = checker.run(step, Hazard::List::step))
+    if (auto hazard = pass == 0 ? checker.run(step, Hazard::List::step) : checker.runBehind(step, reads, inputs))
       return hazard;
+    if (pass == 0)
+      reads = checker.carriedReads(step);
     for (const std::vector<AccessedBytes> *left : {&outputs, &kept})
       if (auto hazard = checker.checkReady(*left, static_cast<uint32_t>(step.size())))
         return hazard;

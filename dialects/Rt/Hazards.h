@@ -29,11 +29,25 @@ struct AccessedBytes {
 /// What an all-gather touches: its source may be its own place in the target, which stays as it is.
 std::vector<AccessedBytes> accessesOfGather(AccessedBytes source, AccessedBytes target);
 
+/// Bytes of a state's file. Versions of a state lie apart, so that what a step reads and what it writes there do not
+/// meet; but what it has written is what the next one reads, and writes again.
+struct FileBytes {
+  uint32_t state = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
 struct CommandAccesses {
   unsigned stream = 0;
   /// Indices of earlier commands of the same list.
   std::vector<uint32_t> waits;
   std::vector<AccessedBytes> accesses;
+  /// Of a state, read or written.
+  std::optional<FileBytes> file = std::nullopt;
+  /// Of a write of a step: whether it may go on when the step has ended.
+  bool isCarried = false;
+  /// Commands of the step that have ended in the step before.
+  std::vector<uint32_t> carriedWaits = {};
 };
 
 struct Hazard {
@@ -50,16 +64,18 @@ struct Hazard {
   List list = List::step;
   /// The command at fault; the number of commands of the step where an output is.
   uint32_t command = 0;
-  /// The command that it is not ordered after, of the same list; itself where its
-  /// own accesses collide (unordered).
+  /// The command that it is not ordered after, of the same list, or of the step before where `otherIsCarried`; itself
+  /// where its own accesses collide (unordered).
   uint32_t other = 0;
-  /// The bytes that it happens on.
+  bool otherIsCarried = false;
+  /// The bytes that it happens on; or those of a file.
   AccessedBytes bytes;
+  std::optional<FileBytes> file = std::nullopt;
 };
 
 /// Looks at a prologue and at repeated steps, each with a checkpoint behind it. `inputs` are written before each
 /// step and `outputs` read after it; what the checkpoint reads before it writes there is left by each step for the next
-/// one. A command may write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses.
+/// one. What a step carries may go on until the next one ends; before a checkpoint it has ended. A command may write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses.
 std::optional<Hazard> findHazard(const std::vector<CommandAccesses> &prologue,
                                  const std::vector<CommandAccesses> &step,
                                  const std::vector<CommandAccesses> &checkpoint,

@@ -31,7 +31,7 @@ def Rt_Dialect : Dialect {
     Commands of one stream start in the order in which they stand. Compute, the copy
     streams and communicate run one command at a time; read and write keep many in
     flight. `after` says what must have ended before. The prologue ends before the first
-    step starts, a step before the next.
+    step starts, a step before the next but for what `rt.carry` names.
 
     The verifier of the program proves that every two commands of which one writes what
     the other touches are ordered by streams and events, and that nothing is read before

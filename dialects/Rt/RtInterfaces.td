@@ -11,6 +11,7 @@ def Rt_CommandOpInterface : OpInterface<"CommandOpInterface"> {
   let methods = [
     InterfaceMethod<"The stream that it runs on.", "::spillway::rt::Stream", "getCommandStream", (ins)>,
     InterfaceMethod<"The events that it waits for.", "::mlir::OperandRange", "getAfter", (ins)>,
+    InterfaceMethod<"The same, to change them.", "::mlir::MutableOperandRange", "getAfterMutable", (ins)>,
     InterfaceMethod<"ONNX node or state that it serves; null where unknown.", "::mlir::StringAttr",
                     "getLabelAttr", (ins)>,
     InterfaceMethod<[{

@@ -7,6 +7,8 @@
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace spillway::rt;
 namespace nn = spillway::nn;
@@ -66,14 +68,31 @@ template <typename Op> LogicalResult verifyBinding(Op op) {
 
 /// C1 and C2 of the lists of commands.
 LogicalResult verifyList(Operation *list) {
-  for (Operation &op : list->getRegion(0).front()) {
+  Block &body = list->getRegion(0).front();
+  bool isStep = isa<StepOp>(list);
+  for (Operation &op : body) {
+    if (isStep && isa<CarryOp>(op) && &op == &body.back())
+      continue;
     auto command = dyn_cast<CommandOpInterface>(op);
     if (!command)
       return op.emitOpError("C1: is no command, but stands among them");
     for (Value event : command.getAfter())
-      if (!event.getDefiningOp() || event.getParentBlock() != op.getBlock())
+      if ((!event.getDefiningOp() && !isStep) || event.getParentBlock() != &body)
         return op.emitOpError("C2: waits for what is no command of the same list");
   }
+  return success();
+}
+
+/// C3 of the step.
+LogicalResult verifyCarry(StepOp step) {
+  CarryOp carry = step.getCarry();
+  size_t arguments = step.getBody().getNumArguments(), carried = carry ? carry.getEvents().size() : 0;
+  if (arguments != carried)
+    return step.emitOpError("C3: has ") << arguments << " arguments and carries " << carried << " events";
+  if (carry)
+    for (Value event : carry.getEvents())
+      if (!event.getDefiningOp<WriteOp>() || llvm::count(carry.getEvents(), event) != 1)
+        return carry.emitOpError("C3: carries what is no write, or twice");
   return success();
 }
 
@@ -82,7 +101,11 @@ LogicalResult verifyList(Operation *list) {
 LogicalResult InputOp::verify() { return verifyBinding(*this); }
 LogicalResult OutputOp::verify() { return verifyBinding(*this); }
 LogicalResult PrologueOp::verifyRegions() { return verifyList(*this); }
-LogicalResult StepOp::verifyRegions() { return verifyList(*this); }
+LogicalResult StepOp::verifyRegions() { return success(succeeded(verifyList(*this)) && succeeded(verifyCarry(*this))); }
+CarryOp StepOp::getCarry() {
+  Block &body = getBody().front();
+  return body.empty() ? CarryOp() : dyn_cast<CarryOp>(body.back());
+}
 LogicalResult CheckpointOp::verifyRegions() { return verifyList(*this); }
 
 //===----------------------------------------------------------------------===//
@@ -105,14 +128,35 @@ AccessedBytes accessTo(Value value, bool write, uint64_t rank) {
           buffer.getOffset() + rank * buffer.getRankStride(), buffer.getBytes(), write};
 }
 
+/// What a command reads or writes of a state's file.
+std::optional<FileBytes> fileBytesOf(Operation *command, DenseMap<StringAttr, uint32_t> &states, uint64_t rank) {
+  auto numberOf = [&](FlatSymbolRefAttr state) {
+    return states.try_emplace(state.getAttr(), static_cast<uint32_t>(states.size())).first->second;
+  };
+  if (auto read = dyn_cast<ReadOp>(command))
+    return FileBytes{numberOf(read.getStateAttr()), read.getOffset() + rank * read.getRankStride(),
+                     bufferOf(read.getTarget()).getBytes()};
+  if (auto write = dyn_cast<WriteOp>(command))
+    return FileBytes{numberOf(write.getStateAttr()), write.getOffset() + rank * write.getRankStride(),
+                     bufferOf(write.getSource()).getBytes()};
+  if (auto lookup = dyn_cast<LookupOp>(command); lookup && lookup.getStaging())
+    return FileBytes{numberOf(lookup.getStateAttr()), 0, std::numeric_limits<uint64_t>::max()};
+  return std::nullopt;
+}
+
 std::vector<CommandAccesses> collectAccesses(Block &list, uint64_t rank) {
   std::vector<CommandAccesses> commands;
-  DenseMap<Operation *, uint32_t> index;
+  DenseMap<Value, uint32_t> index;
+  DenseMap<StringAttr, uint32_t> states;
   for (auto command : list.getOps<CommandOpInterface>()) {
     CommandAccesses accesses;
     accesses.stream = static_cast<unsigned>(command.getCommandStream());
+    accesses.file = fileBytesOf(command, states, rank);
     for (Value event : command.getAfter())
-      accesses.waits.push_back(index.lookup(event.getDefiningOp()));
+      if (auto carried = dyn_cast<BlockArgument>(event))
+        accesses.carriedWaits.push_back(carried.getArgNumber());
+      else
+        accesses.waits.push_back(index.lookup(event));
     if (auto gather = dyn_cast<AllGatherOp>(command.getOperation()))
       accesses.accesses = accessesOfGather(accessTo(gather.getSource(), false, rank),
                                            accessTo(gather.getTarget(), true, rank));
@@ -120,8 +164,16 @@ std::vector<CommandAccesses> collectAccesses(Block &list, uint64_t rank) {
       command.visitAccesses([&](Value buffer, bool write) {
         accesses.accesses.push_back(accessTo(buffer, write, rank));
       });
-    index[command] = static_cast<uint32_t>(commands.size());
+    index[command->getResult(0)] = static_cast<uint32_t>(commands.size());
     commands.push_back(std::move(accesses));
+  }
+  auto step = dyn_cast<StepOp>(list.getParentOp());
+  if (CarryOp carry = step ? step.getCarry() : CarryOp()) {
+    for (Value event : carry.getEvents())
+      commands[index.lookup(event)].isCarried = true;
+    for (CommandAccesses &command : commands)
+      for (uint32_t &wait : command.carriedWaits)
+        wait = index.lookup(carry.getEvents()[wait]);
   }
   return commands;
 }
@@ -167,6 +219,12 @@ LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
   Block &list = region.front();
   auto commandAt = [&](uint32_t index) { return &*std::next(list.begin(), index); };
   auto describe = [&](InFlightDiagnostic &diagnostic) {
+    if (hazard.file) {
+      auto write = cast<WriteOp>(commandAt(hazard.other));
+      diagnostic << " bytes [" << hazard.file->offset << ", " << hazard.file->offset + hazard.file->bytes << ") of '"
+                 << write.getState() << "'";
+      return;
+    }
     diagnostic << " bytes [" << hazard.bytes.offset << ", "
                << hazard.bytes.offset + hazard.bytes.bytes << ") of "
                << zero::stringifyTier(static_cast<zero::Tier>(hazard.bytes.tier));
@@ -174,11 +232,12 @@ LogicalResult reportHazard(ProgramOp program, const Hazard &hazard) {
   if (hazard.kind == Hazard::Kind::unordered) {
     auto diagnostic = commandAt(hazard.command)->emitOpError("C5:");
     describe(diagnostic);
-    diagnostic << " are touched with no order to another command";
+    diagnostic << " are touched with no order to another command" << (hazard.otherIsCarried ? " of the step before" : "");
     diagnostic.attachNote(commandAt(hazard.other)->getLoc()) << "the other command";
     return failure();
   }
-  bool atOutput = hazard.list == Hazard::List::step && hazard.command == std::distance(list.begin(), list.end());
+  auto commands = list.getOps<CommandOpInterface>();
+  bool atOutput = hazard.list == Hazard::List::step && hazard.command == std::distance(commands.begin(), commands.end());
   Operation *where = atOutput ? program.getOperation() : commandAt(hazard.command);
   auto diagnostic = where->emitOpError("C6:");
   describe(diagnostic);

@@ -21,7 +21,8 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
     - C2: `ranks` and `threads` are at least 1.
     - C3: a tier has one arena.
     - C4: every buffer lies inside its arena, on every rank.
-    - C5: commands that touch the same bytes, one of them writing, are ordered by streams and events.
+    - C5: commands that touch the same bytes, one of them writing, are ordered by streams and events. So are those that a
+      step carries and those of the next one, also where they touch the same bytes of a state.
     - C6: nothing is read before it was written: by an input, the prologue, or the same step. What the
       checkpoint takes of what it has not written stays from step to step, and each step leaves it written.
     - C7: every buffer that is taken is an `rt.buffer`.
@@ -96,6 +97,26 @@ def Rt_PrologueOp : Rt_ListOp<"prologue"> {
 }
 def Rt_StepOp : Rt_ListOp<"step"> {
   let summary = "What runs once a step";
+  let description = [{
+    Block arguments are the events of what the step before has carried: see `rt.carry`.
+
+    **Constraints**
+    - C1: the body holds only commands, and an `rt.carry` behind them where it has arguments.
+    - C2: commands wait only for commands of the step, and for its arguments.
+    - C3: the `rt.carry` has an operand for each argument, each the event of another write.
+  }];
+  let extraClassDeclaration = [{
+    /// Null where nothing is carried.
+    CarryOp getCarry();
+  }];
+}
+def Rt_CarryOp : Rt_Op<"carry", [HasParent<"StepOp">]> {
+  let summary = "Writes that may go on when the step has ended, for the next one to wait for";
+  let description = [{
+    Argument i of the step is the event of operand i in the step before; of the first step, one that has ended.
+  }];
+  let arguments = (ins Variadic<Rt_Event>:$events);
+  let assemblyFormat = "$events attr-dict";
 }
 def Rt_CheckpointOp : Rt_ListOp<"checkpoint"> {
   let summary = "What runs before a commit: it writes rewritten states that stay in memory, from a device through the host";

@@ -276,7 +276,10 @@ private:
         next[m] = m + 1;
       }
     }
-    result_.room_ = SharedRoom(result_.layout_.bytes, taken);
+    uint64_t inputsEnd = 0;
+    for (Value argument : function_.getArguments())
+      inputsEnd = std::max(inputsEnd, endOf(result_.indexOf(argument)));
+    result_.room_ = SharedRoom(result_.layout_.bytes, taken, inputsEnd);
   }
 
   /// Gives each look-up room for more pieces at a time, as many as take no byte

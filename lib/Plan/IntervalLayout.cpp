@@ -6,10 +6,14 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <queue>
 
 using namespace spillway::plan;
 
 namespace {
+
+/// A layout may take this share more bytes than another one to leave the upper ones free for longer.
+constexpr uint64_t toleratedShare = 256;
 
 /// Intervals by the moments at which they live, in windows of fixed length, so
 /// that only neighbours in time are looked at.
@@ -95,6 +99,36 @@ IntervalLayout layoutInOrder(const std::vector<Interval> &intervals,
   return layout;
 }
 
+/// The sum over moments of where the highest interval ends.
+double sumOfHeights(const std::vector<Interval> &intervals, const IntervalLayout &layout) {
+  std::vector<uint32_t> byFirst(intervals.size());
+  std::iota(byFirst.begin(), byFirst.end(), 0);
+  std::ranges::stable_sort(byFirst, {}, [&](uint32_t i) { return intervals[i].first; });
+  // Those that have begun, the highest one on top; who has ended goes when it is there.
+  std::priority_queue<std::pair<uint64_t, int64_t>> live;
+  double sum = 0;
+  int64_t moment = std::numeric_limits<int64_t>::min();
+  auto advanceTo = [&](int64_t next) {
+    while (!live.empty() && moment < next) {
+      auto [height, last] = live.top();
+      int64_t end = std::min(next, last + 1);
+      if (end > moment) {
+        sum += static_cast<double>(height) * static_cast<double>(end - moment);
+        moment = end;
+      }
+      if (last < moment)
+        live.pop();
+    }
+    moment = std::max(moment, next);
+  };
+  for (uint32_t index : byFirst) {
+    advanceTo(intervals[index].first);
+    live.emplace(layout.offsets[index] + intervals[index].bytes, intervals[index].last);
+  }
+  advanceTo(std::numeric_limits<int64_t>::max());
+  return sum;
+}
+
 } // namespace
 
 uint64_t spillway::plan::peakLiveBytes(const std::vector<Interval> &intervals) {
@@ -116,22 +150,20 @@ IntervalLayout spillway::plan::layoutIntervals(const std::vector<Interval> &inte
   auto area = [&](uint32_t i) {
     return static_cast<double>(intervals[i].bytes) * static_cast<double>(lengthOf(i));
   };
-  uint64_t leastBytes = peakLiveBytes(intervals);
-  IntervalLayout best;
+  std::vector<IntervalLayout> layouts;
   auto tryOrder = [&](auto before) {
-    if (!best.offsets.empty() && best.bytes <= leastBytes)
-      return;
     std::vector<uint32_t> sorted = order;
     std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
       return before(a, b) || (!before(b, a) && a < b);
     });
-    IntervalLayout layout = layoutInOrder(intervals, sorted);
-    if (best.offsets.empty() || layout.bytes < best.bytes)
-      best = std::move(layout);
+    layouts.push_back(layoutInOrder(intervals, sorted));
   };
   tryOrder([&](uint32_t a, uint32_t b) { return intervals[a].bytes > intervals[b].bytes; });
   tryOrder([&](uint32_t a, uint32_t b) { return area(a) > area(b); });
   tryOrder([&](uint32_t a, uint32_t b) { return intervals[a].first < intervals[b].first; });
   tryOrder([&](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
-  return best;
+  uint64_t most = std::ranges::min(layouts, {}, &IntervalLayout::bytes).bytes;
+  most += most / toleratedShare;
+  std::erase_if(layouts, [&](const IntervalLayout &layout) { return layout.bytes > most; });
+  return std::ranges::min(layouts, {}, [&](const IntervalLayout &layout) { return sumOfHeights(intervals, layout); });
 }

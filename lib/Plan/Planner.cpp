@@ -154,7 +154,8 @@ class Search {
 public:
   Search(const Step &step, const Machine &machine, const Budget &budget, double secondsBelow)
       : step_(step), machine_(machine), budget_(budget), secondsBelow_(secondsBelow),
-        activations_(llvm::alignTo(step.activationBytes, blockBytes)), uses_(step.states.size()) {
+        activations_(llvm::alignTo(step.activationBytes, blockBytes)), uses_(step.states.size()),
+        isRewritten_(step.states.size()) {
     for (const StepState &state : step.states) {
       allBytes_ += state.extent();
       if (state.extent() <= smallStateBytes)
@@ -164,11 +165,11 @@ public:
       for (uint32_t state : moment.states)
         if (std::ranges::find(moment.blank, state) == moment.blank.end())
           ++uses_[state];
-    std::set<uint32_t> rewritten;
     for (const StepMoment &moment : step.moments)
-      rewritten.insert(moment.rewritten.begin(), moment.rewritten.end());
+      for (uint32_t state : moment.rewritten)
+        isRewritten_[state] = true;
     for (const StepMoment &moment : step.moments)
-      if (moment.lookupState && rewritten.contains(*moment.lookupState))
+      if (moment.lookupState && isRewritten_[*moment.lookupState])
         rewrittenLookups_.insert(*moment.lookupState);
   }
 
@@ -242,7 +243,7 @@ private:
 
   /// No plan with so much resident is faster.
   double leastSeconds(uint64_t resident) const {
-    double compute = 0, bytes = 0;
+    double compute = 0, bytes = 0, written = 0;
     uint64_t mostUses = 1;
     for (const StepMoment &moment : step_.moments)
       if (!moment.lookupState)
@@ -252,11 +253,16 @@ private:
       if (step_.states[i].extent() > smallStateBytes) {
         bytes += static_cast<double>(step_.states[i].partExtent(0, step_.states[i].units) * uses_[i]);
         mostUses = std::max(mostUses, uses_[i]);
+        if (isRewritten_[i])
+          written += static_cast<double>(step_.states[i].extent());
       }
     bytes -= static_cast<double>(resident * mostUses);
-    for (uint64_t offloaded : step_.offloaded)
+    written -= static_cast<double>(resident);
+    for (uint64_t offloaded : step_.offloaded) {
       bytes += static_cast<double>(offloaded);
-    return std::max(compute, bytes / machine_.channels[1].bytesPerSecond);
+      written += static_cast<double>(offloaded);
+    }
+    return std::max({compute, bytes / machine_.channels[1].bytesPerSecond, written / machine_.channels[2].bytesPerSecond});
   }
 
   /// Where kernels compute; and in the host below, on the way up and down.
@@ -284,18 +290,33 @@ private:
         if (repeated_[i])
           keep(i, Kept::repeated, placement, spare);
     keepSmall(placement, spare);
-    if (!Timeline(step_, machine_, placement, budget_.host.has_value()).run(spare))
-      return;
-    spare.compute = resident - placement.residentBytes;
-    spare.host = hostRoom - placement.hostResidentBytes;
+    // What no carried writes hold up needs no other choice.
+    if (tryKeeping(placement, spare, /*behindAnother=*/false))
+      tryKeeping(placement, spare, /*behindAnother=*/true);
+  }
+
+  /// Keeps what is late, and what there is room for besides. Whether a step would be the best one if nothing were
+  /// carried into it, and is not as fast as that.
+  bool tryKeeping(Placement placement, const Timeline::Spare &spare, bool behindAnother) {
+    bool hasHost = budget_.host.has_value();
+    uint64_t residentBefore = placement.residentBytes, hostBefore = placement.hostResidentBytes;
+    if (!Timeline::keepLate(step_, machine_, placement, hasHost, spare, behindAnother))
+      return false;
     Placement fuller = placement;
-    keepMore(fuller, spare);
+    keepMore(fuller, {spare.compute - (placement.residentBytes - residentBefore),
+                      spare.host - (placement.hostResidentBytes - hostBefore)});
+    bool isHeldUp = false;
     for (Placement *candidate : {&fuller, &placement}) {
       keepAllOrNone(*candidate);
-      if (Timeline(step_, machine_, *candidate, budget_.host.has_value()).run({}) &&
-          (!best_ || candidate->seconds < best_->seconds))
+      double below = best_ ? best_->seconds : std::numeric_limits<double>::infinity();
+      auto alone = Timeline::runBehindAnother(step_, machine_, *candidate, hasHost, below);
+      if (!alone)
+        continue;
+      isHeldUp |= candidate->seconds > *alone;
+      if (candidate->seconds < below)
         best_ = *candidate;
     }
+    return isHeldUp;
   }
 
   /// Streams all of a rewritten state whose rows are looked up, where not all of it stays: the rows come from
@@ -374,6 +395,7 @@ private:
   uint64_t activations_;
   /// How often a step reads each state where it streams.
   std::vector<uint64_t> uses_;
+  std::vector<bool> isRewritten_;
   /// States whose rows are looked up, and that the step gives new values.
   std::set<uint32_t> rewrittenLookups_;
   uint64_t allBytes_ = 0, smallBytes_ = 0;
@@ -461,7 +483,7 @@ Result<Placement> spillway::plan::place(const Step &step, const Machine &machine
 std::optional<double> spillway::plan::predict(const Step &step, const Machine &machine,
                                               const Placement &placement, bool hasHostTier) {
   Placement copy = placement;
-  if (!Timeline(step, machine, copy, hasHostTier).run({}))
+  if (!Timeline::runBehindAnother(step, machine, copy, hasHostTier, std::numeric_limits<double>::infinity()))
     return std::nullopt;
   return copy.seconds;
 }

@@ -12,6 +12,7 @@ std::optional<PieceIssue> Prefetcher::next(const StagedPiece &piece) {
   issue.moveAfter = lastMove_ = std::max({lastMove_, slot->after, piece.notBefore});
   issue.fetchAfter = issue.moveAfter;
   issue.freedBy = slot->after;
+  issue.offset = slot->offset;
   if (piece.hostBytes) {
     auto hostSlot = hostStaging_.place(piece.hostBytes, {.number = count_});
     if (!hostSlot)

@@ -8,7 +8,8 @@
 
 using namespace spillway::plan;
 
-SharedRoom::SharedRoom(uint64_t bytes, const std::vector<uint64_t> &taken) : bytes_(StagingRing::slotBytes(bytes)) {
+SharedRoom::SharedRoom(uint64_t bytes, const std::vector<uint64_t> &taken, uint64_t takenBetween)
+    : bytes_(StagingRing::slotBytes(bytes)), takenBetween_(StagingRing::slotBytes(takenBetween)) {
   std::vector<uint64_t> &single = mostTaken_.emplace_back();
   for (uint64_t at : taken)
     single.push_back(StagingRing::slotBytes(at));
@@ -27,4 +28,9 @@ uint64_t SharedRoom::takenBytes(int64_t first, int64_t last) const {
   auto power = static_cast<size_t>(std::bit_width(count)) - 1;
   const std::vector<uint64_t> &runs = mostTaken_[power];
   return std::max(runs[static_cast<size_t>(first)], runs[static_cast<size_t>(last) + 1 - (size_t(1) << power)]);
+}
+
+uint64_t SharedRoom::takenBytesFrom(int64_t first) const {
+  auto moments = static_cast<int64_t>(mostTaken_.front().size());
+  return std::max(takenBetween_, first < moments ? takenBytes(first, moments - 1) : 0);
 }

@@ -4,6 +4,7 @@
 #include "runtime/table/table_generated.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace spillway;
 using namespace spillway::plan;
@@ -12,6 +13,7 @@ using rt::CommandAccesses;
 
 namespace {
 
+constexpr auto writeStream = static_cast<size_t>(table::Stream::write);
 constexpr std::array<std::string_view, 3> tierNames = {"device", "host", "nvme"};
 
 using Commands = flatbuffers::Vector<flatbuffers::Offset<table::Command>>;
@@ -39,10 +41,17 @@ public:
       SPILLWAY_RETURN_IF_ERROR(checkRank());
     std::array<double, rt::streamCount> ignoredBusy{};
     std::array<uint64_t, rt::streamCount> ignoredBytes{};
+    Left none;
     simulation_.prologueSeconds =
-        play(*program_.prologue(), simulation_.prologue, ignoredBusy, ignoredBytes);
-    simulation_.stepSeconds = play(*program_.step(), simulation_.step, simulation_.busySeconds,
-                                   simulation_.movedBytes);
+        play(*program_.prologue(), none, simulation_.prologue, ignoredBusy, ignoredBytes).end;
+    Left left = play(*program_.step(), none, simulation_.step, simulation_.busySeconds, simulation_.movedBytes);
+    if (std::ranges::any_of(*program_.step(), &table::Command::is_carried)) {
+      left.times = std::move(simulation_.step);
+      simulation_.busySeconds = {};
+      simulation_.movedBytes = {};
+      left = play(*program_.step(), left, simulation_.step, simulation_.busySeconds, simulation_.movedBytes);
+    }
+    simulation_.stepSeconds = left.end;
     auto busiest = std::ranges::max_element(simulation_.busySeconds);
     simulation_.boundSeconds = *busiest;
     simulation_.limit = table::EnumNameStream(static_cast<table::Stream>(busiest - simulation_.busySeconds.begin()));
@@ -52,7 +61,8 @@ public:
       simulation_.boundSeconds = drive;
       simulation_.limit = "drive";
     }
-    simulation_.stepSeconds = std::max(simulation_.stepSeconds, drive);
+    // What is carried into a step delays what it carries out: no step is shorter than what moves in one.
+    simulation_.stepSeconds = std::max({simulation_.stepSeconds, drive, simulation_.busySeconds[writeStream]});
     return std::move(simulation_);
   }
 
@@ -124,6 +134,12 @@ private:
       return bugError("there is no stream {}", result.stream);
     if (command.waits())
       result.waits.assign(command.waits()->begin(), command.waits()->end());
+    result.isCarried = command.is_carried();
+    if (command.carried_waits())
+      result.carriedWaits.assign(command.carried_waits()->begin(), command.carried_waits()->end());
+    for (uint32_t wait : result.carriedWaits)
+      if (wait >= program_.step()->size() || !program_.step()->Get(wait)->is_carried())
+        return bugError("it waits for command {} of the step before, which does not carry it", wait);
     for (uint32_t wait : result.waits)
       if (wait >= index)
         return bugError("it waits for command {}, which is issued after it: it never starts", wait);
@@ -133,10 +149,16 @@ private:
       return {};
     };
     switch (command.operation_type()) {
-    case table::Operation::Read:
-      return add(command.operation_as_Read()->target(), true);
-    case table::Operation::Write:
-      return add(command.operation_as_Write()->source(), false);
+    case table::Operation::Read: {
+      const table::Read &read = *command.operation_as_Read();
+      result.file = {read.state(), read.offset() + rank_ * read.rank_stride(), read.bytes()};
+      return add(read.target(), true);
+    }
+    case table::Operation::Write: {
+      const table::Write &write = *command.operation_as_Write();
+      result.file = {write.state(), write.offset() + rank_ * write.rank_stride(), write.bytes()};
+      return add(write.source(), false);
+    }
     case table::Operation::Copy:
       SPILLWAY_RETURN_IF_ERROR(add(command.operation_as_Copy()->source(), false));
       return add(command.operation_as_Copy()->target(), true);
@@ -160,6 +182,8 @@ private:
         return bugError("there is no state {}", lookup.state());
       if (!lookup.resident() == !lookup.staging())
         return bugError("it needs either a resident state or staging");
+      if (lookup.staging())
+        result.file = {lookup.state(), 0, std::numeric_limits<uint64_t>::max()};
       SPILLWAY_RETURN_IF_ERROR(add(lookup.indices(), false));
       SPILLWAY_RETURN_IF_ERROR(lookup.resident() ? add(lookup.resident(), false)
                                                  : add(lookup.staging(), true));
@@ -188,13 +212,15 @@ private:
     std::string bytes = fmt::format("bytes [{}, {}) of {}", hazard->bytes.offset,
                                     hazard->bytes.offset + hazard->bytes.bytes,
                                     tierNames[hazard->bytes.tier]);
+    if (const auto &file = hazard->file)
+      bytes = fmt::format("bytes [{}, {}) of state {}", file->offset, file->offset + file->bytes, file->state);
     if (hazard->command == commands.size())
       return bugError("an output or kept state, {}, is not ready at the end of the step", bytes);
     std::string command = describe(commands, hazard->command, hazard->list);
     switch (hazard->kind) {
     case rt::Hazard::Kind::unordered:
-      return bugError("{} touches {} in no order to {}", command, bytes,
-                      describe(commands, hazard->other, hazard->list));
+      return bugError("{} touches {} in no order to {}{}", command, bytes, describe(commands, hazard->other, hazard->list),
+                      hazard->otherIsCarried ? " of the step before" : "");
     case rt::Hazard::Kind::stale:
       return bugError("{} reads what an earlier step left in {}", command, bytes);
     case rt::Hazard::Kind::unwritten:
@@ -269,13 +295,23 @@ private:
     return {0, 0};
   }
 
-  double play(const Commands &list, std::vector<SimulatedCommand> &times,
-              std::array<double, rt::streamCount> &busy,
-              std::array<uint64_t, rt::streamCount> &bytes) const {
+  /// What a list leaves to the next one.
+  struct Left {
+    /// When it has ended, but for what it carries.
+    double end = 0;
+    /// Of its commands; none before the first step.
+    std::vector<SimulatedCommand> times;
+    /// When the channel of writes is free.
+    double writesFree = 0;
+  };
+
+  Left play(const Commands &list, const Left &before, std::vector<SimulatedCommand> &times,
+            std::array<double, rt::streamCount> &busy, std::array<uint64_t, rt::streamCount> &bytes) const {
     // When the last command of each stream started, and when its channel is free.
     std::array<double, rt::streamCount> started{}, free{};
+    free[writeStream] = std::max(0.0, before.writesFree - before.end);
     double end = 0;
-    times.resize(list.size());
+    times.assign(list.size(), {});
     for (uint32_t index = 0; index < list.size(); ++index) {
       const table::Command &command = *list[index];
       auto stream = static_cast<size_t>(command.stream());
@@ -283,6 +319,9 @@ private:
       if (command.waits())
         for (uint32_t wait : *command.waits())
           start = std::max(start, times[wait].end);
+      if (command.carried_waits() && !before.times.empty())
+        for (uint32_t wait : *command.carried_waits())
+          start = std::max(start, before.times[wait].end - before.end);
       started[stream] = start;
       Work work = workOf(command);
       double latency = machine_.channels[stream].latencySeconds;
@@ -296,9 +335,10 @@ private:
       }
       busy[stream] += work.seconds;
       bytes[stream] += work.bytes;
-      end = std::max(end, times[index].end);
+      if (!command.is_carried())
+        end = std::max(end, times[index].end);
     }
-    return end;
+    return {end, {}, free[writeStream]};
   }
 
   const table::Program &program_;

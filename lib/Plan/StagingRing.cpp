@@ -23,21 +23,25 @@ std::pair<std::optional<StagingRing::Slot>, size_t> StagingRing::find(uint64_t b
       slot.after = done.number;
     }
   };
-  auto lowest = [&] {
-    return user.mayShare && room_ ? room_->takenBytes(done.moment + done.endsMoment, user.moment) : base_;
-  };
   uint64_t oldest = head_;
-  slot.offset = std::max(head_, lowest());
+  slot.offset = std::max(head_, lowest(done, user));
   if (slot.offset + bytes > end_) {
     // What lies between the head and the end is older than what lies at the start.
     dropWhile([&](const Held &held) { return held.begin >= head_; });
-    slot.offset = lowest();
+    slot.offset = lowest(done, user);
     oldest = 0;
   }
   dropWhile([&](const Held &held) { return held.begin >= oldest && held.begin < slot.offset + bytes; });
   if (slot.offset < base_)
     slot.after = std::max(slot.after, done.number);
   return {slot, dropped};
+}
+
+uint64_t StagingRing::lowest(const User &done, const User &user) const {
+  if (!room_ || user.share == Share::no)
+    return base_;
+  int64_t first = done.moment + done.endsMoment;
+  return user.share == Share::whileUsed ? room_->takenBytes(first, user.moment) : room_->takenBytesFrom(first);
 }
 
 std::optional<StagingRing::Slot> StagingRing::place(uint64_t bytes, User user) {

@@ -28,8 +28,10 @@ bool Timeline::run(Spare spare) {
   // Where homes may change on the way, nothing is known ahead.
   looksAhead_ = !step_.offloaded.empty() && spare.compute == 0 && spare.host == 0;
   placement_.awaited.clear();
-  for (const std::vector<Home> &homes : placement_.homes)
+  for (const std::vector<Home> &homes : placement_.homes) {
     placement_.awaited.emplace_back(homes.size());
+    written_.tileEnds.emplace_back(homes.size());
+  }
   for (const StepMoment &moment : step_.moments) {
     issueRestores(moment);
     if (moment.lookupState)
@@ -37,11 +39,68 @@ bool Timeline::run(Spare spare) {
     else if (!runCall(moment))
       return false;
     for (uint32_t value : moment.written)
-      writtenAt_[value] = write(ends_.back(), step_.offloaded[value]);
+      offloadsEnd_ = writtenAt_[value] = write(ends_.back(), step_.offloaded[value]);
   }
-  placement_.seconds = std::max({computeFree_, lookupsEnd_, copyDownFree_, writesEnd_,
-                                 driveSeconds(machine_, readBytes_, writtenBytes_)});
+  // As the simulator: what is carried into a step delays what it carries out.
+  placement_.seconds = std::max({stepEnd(), writeSeconds_, driveSeconds(machine_, readBytes_, writtenBytes_)});
   return true;
+}
+
+std::optional<double> Timeline::runBehindAnother(const Step &step, const Machine &machine, Placement &placement,
+                                                 bool hasHostTier, double secondsBelow) {
+  Timeline first(step, machine, placement, hasHostTier);
+  if (!first.run({}) || placement.seconds >= secondsBelow)
+    return std::nullopt;
+  double alone = placement.seconds;
+  if (first.writeSeconds_ != 0) {
+    Carried carried = first.carried();
+    Timeline(step, machine, placement, hasHostTier, &carried).run({});
+  }
+  return alone;
+}
+
+bool Timeline::keepLate(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier, Spare spare,
+                        bool behindAnother) {
+  if (!behindAnother)
+    return Timeline(step, machine, placement, hasHostTier).run(spare);
+  Timeline first(step, machine, placement, hasHostTier);
+  if (!first.run({}))
+    return false;
+  Carried carried = first.carried();
+  return Timeline(step, machine, placement, hasHostTier, &carried).run(spare);
+}
+
+Timeline::Carried Timeline::carried() const {
+  Carried carried = written_;
+  double end = stepEnd();
+  for (auto *ends : {&carried.stagedEnds, &carried.outgoingEnds})
+    for (double &time : *ends)
+      time -= end;
+  for (std::vector<double> &ends : carried.tileEnds)
+    for (double &time : ends)
+      time -= end;
+  carried.writesFree = std::max(0.0, writeFree_ - end);
+  return carried;
+}
+
+double Timeline::lastEnd(const std::vector<uint32_t> &numbers, const std::vector<double> &ends) {
+  double end = 0;
+  for (uint32_t number : numbers)
+    end = std::max(end, ends[number]);
+  return end;
+}
+
+double Timeline::carriedEnd(const StepMoment &moment, bool forgets) {
+  if (!before_ || step_.room.bytes() == 0)
+    return 0;
+  int64_t number = &moment - step_.moments.data();
+  uint64_t taken = step_.room.takenBytes(number, number);
+  if (taken <= roomSeen_)
+    return 0;
+  if (!forgets)
+    return lastEnd(roomLeft_.find(0, taken), before_->stagedEnds);
+  roomSeen_ = taken;
+  return lastEnd(roomLeft_.take(0, taken), before_->stagedEnds);
 }
 
 bool Timeline::isWhollyResident(uint32_t state) const {
@@ -64,9 +123,10 @@ double Timeline::read(double ready, double seconds, uint64_t bytes) {
 
 double Timeline::write(double ready, uint64_t bytes) {
   writtenBytes_ += static_cast<double>(bytes);
-  writeFree_ = std::max(writeFree_, ready) + channelSeconds(writeChannel(), static_cast<double>(bytes));
-  writesEnd_ = writeFree_ + writeChannel().latencySeconds;
-  return writesEnd_;
+  double seconds = channelSeconds(writeChannel(), static_cast<double>(bytes));
+  writeSeconds_ += seconds;
+  writeFree_ = std::max(writeFree_, ready) + seconds;
+  return writeFree_ + writeChannel().latencySeconds;
 }
 
 std::optional<double> Timeline::bringHome(const StepMoment &moment, double ready) {
@@ -78,20 +138,30 @@ std::optional<double> Timeline::bringHome(const StepMoment &moment, double ready
         return std::nullopt;
       freed = std::max(freed, *left);
     }
+  if (!hasHostTier_ && freed > ready) {
+    written_.staged.add(pieceBegin_, pieceEnd_, static_cast<uint32_t>(written_.stagedEnds.size()));
+    written_.stagedEnds.push_back(freed);
+  }
   return freed;
 }
 
 std::optional<double> Timeline::bringHome(const Tile &tile, double ready) {
+  auto noteEnd = [&](double end) { return written_.tileEnds[tile.state][tile.index] = end; };
   if (!hasHostTier_)
-    return write(ready, tile.bytes);
+    return noteEnd(write(ready, tile.bytes));
   if (home(tile) == Home::host)
     return send(copyDownChannel(), copyDownFree_, ready, tile.bytes);
   auto slot = outgoing_.place(tile.bytes, {.number = static_cast<int64_t>(outgoingEnds_.size())});
   if (!slot)
     return std::nullopt;
   double free = slot->after < 0 ? 0 : outgoingEnds_[slot->after];
+  uint64_t slotEnd = slot->offset + StagingRing::slotBytes(tile.bytes);
+  if (before_)
+    free = std::max(free, lastEnd(outgoingLeft_.take(slot->offset, slotEnd), before_->outgoingEnds));
   double left = send(copyDownChannel(), copyDownFree_, std::max(ready, free), tile.bytes);
-  double written = write(left, tile.bytes);
+  double written = noteEnd(write(left, tile.bytes));
+  written_.outgoing.add(slot->offset, slotEnd, static_cast<uint32_t>(written_.outgoingEnds.size()));
+  written_.outgoingEnds.push_back(written);
   outgoingEnds_.push_back(outgoingEnds_.empty() ? written : std::max(outgoingEnds_.back(), written));
   return left;
 }
@@ -99,7 +169,7 @@ std::optional<double> Timeline::bringHome(const Tile &tile, double ready) {
 void Timeline::issueRestores(const StepMoment &moment) {
   if (moment.restored.empty())
     return;
-  double ready = std::max(ends_.back(), settledAt(moment));
+  double ready = std::max({ends_.back(), settledAt(moment), carriedEnd(moment, /*forgets=*/false)});
   for (uint32_t value : moment.restored)
     restores_.push_back({value, static_cast<int64_t>(ends_.size()) - 1, ready});
 }
@@ -135,9 +205,10 @@ void Timeline::end(double ended, double freed) {
 }
 
 void Timeline::runLookup(const StepMoment &moment) {
-  double ready = std::max({computeFree_, lookupsEnd_, transfersEnd(moment)});
+  double ready = std::max({computeFree_, lookupsEnd_, transfersEnd(moment), carriedEnd(moment, /*forgets=*/true)});
   auto part = static_cast<int64_t>(ends_.size());
   lastLookup_ = part;
+  considerKeepingRows(*moment.lookupState, ready);
   if (isWhollyResident(*moment.lookupState)) {
     computeFree_ = ready + residentLookupSeconds(
                                machine_, static_cast<double>(moment.lookupResultBytes));
@@ -146,6 +217,8 @@ void Timeline::runLookup(const StepMoment &moment) {
     return;
   }
   restoreBefore(part);
+  if (before_)
+    ready = std::max(ready, std::ranges::max(before_->tileEnds[*moment.lookupState]));
   lookupsEnd_ = read(ready, lookupSeconds(readChannel(), moment.lookupCount,
                                           moment.lookupPieceBytes, moment.lookupStagingBytes),
                      moment.lookupCount * moment.lookupPieceBytes);
@@ -202,7 +275,7 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part) {
   std::optional<double> there = staged_.empty() ? 0 : bringIn(moment, part);
   if (!there)
     return false;
-  ready = std::max(ready, transfersEnd(moment));
+  ready = std::max({ready, transfersEnd(moment), carriedEnd(moment, /*forgets=*/true)});
   if (*there > ready)
     for (const Tile &tile : staged_)
       placement_.awaited[tile.state][tile.index] = true;
@@ -214,6 +287,24 @@ bool Timeline::runPart(const StepMoment &moment, uint64_t part) {
     return false;
   end(computeFree_, *freed);
   return true;
+}
+
+void Timeline::considerKeepingRows(uint32_t index, double lookupReady) {
+  const StepState &state = step_.states[index];
+  if (!before_ || isWhollyResident(index) || spare_.compute < state.extent() ||
+      std::ranges::max(before_->tileEnds[index]) <= lookupReady)
+    return;
+  std::vector<Home> &homes = placement_.homes[index];
+  for (size_t tile = 0; tile < homes.size(); ++tile) {
+    if (homes[tile] == Home::compute)
+      continue;
+    uint64_t units = placement_.tileUnits[index], begin = units * tile;
+    uint64_t bytes = state.extent(begin, units ? std::min(begin + units, state.units) : state.units);
+    homes[tile] = Home::compute;
+    placement_.kept[index][tile] = Kept::late;
+    spare_.compute -= bytes;
+    placement_.residentBytes += bytes;
+  }
 }
 
 void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, uint64_t part, double partReady) {
@@ -270,7 +361,7 @@ std::optional<double> Timeline::bringIn(const StepMoment &moment, uint64_t part)
     if (!issued)
       return std::nullopt;
     restoreBefore(issued->fetchAfter);
-    return bringIn(staged_, *issued);
+    return noteArrival(bringIn(staged_, *issued));
   }
   if (arrivals_.empty()) {
     if (!lookAhead())
@@ -279,9 +370,15 @@ std::optional<double> Timeline::bringIn(const StepMoment &moment, uint64_t part)
     arrivals_.push_back(bringIn(ahead_->tiles, ahead_->issue));
     ahead_.reset();
   }
-  double there = arrivals_.front();
+  Arrival arrival = arrivals_.front();
   arrivals_.pop_front();
-  return there;
+  return noteArrival(arrival);
+}
+
+double Timeline::noteArrival(const Arrival &arrival) {
+  pieceBegin_ = arrival.begin;
+  pieceEnd_ = arrival.end;
+  return arrival.time;
 }
 
 bool Timeline::lookAhead() {
@@ -317,14 +414,22 @@ void Timeline::bringInUntil(int64_t part) {
   }
 }
 
-double Timeline::bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued) {
+Timeline::Arrival Timeline::bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued) {
   double free = freedAt(issued.freedBy), there = 0;
   double hostFree = issued.movedBefore < 0 ? 0 : moveEnds_[issued.movedBefore];
+  uint64_t pieceEnd = issued.offset;
+  for (const Tile &tile : tiles)
+    pieceEnd += StagingRing::slotBytes(tile.gatheredBytes);
+  if (before_ && !hasHostTier_)
+    free = std::max(free, lastEnd(stagingLeft_.take(issued.offset, pieceEnd), before_->stagedEnds));
   for (const Tile &tile : tiles) {
     double arrived = tile.isBlank ? free : 0;
-    if (home(tile) == Home::nvme && !tile.isBlank)
-      arrived = read(hasHostTier_ ? hostFree : free,
-                     channelSeconds(readChannel(), static_cast<double>(tile.partBytes)), tile.partBytes);
+    if (home(tile) == Home::nvme && !tile.isBlank) {
+      double ready = hasHostTier_ ? hostFree : free;
+      if (before_)
+        ready = std::max(ready, before_->tileEnds[tile.state][tile.index]);
+      arrived = read(ready, channelSeconds(readChannel(), static_cast<double>(tile.partBytes)), tile.partBytes);
+    }
     if (hasHostTier_ && !tile.isBlank)
       arrived = send(copyChannel(), copyFree_, std::max(free, arrived), tile.partBytes);
     if (tile.isPartitioned)
@@ -332,5 +437,5 @@ double Timeline::bringIn(const std::vector<Tile> &tiles, const PieceIssue &issue
     there = std::max(there, arrived);
   }
   moveEnds_.push_back(copyFree_);
-  return there;
+  return {there, issued.offset, pieceEnd};
 }

@@ -2,9 +2,11 @@
 // simulator does with the whole table.
 #pragma once
 
+#include "spillway/Plan/CarriedBytes.h"
 #include "spillway/Plan/Planner.h"
 #include "spillway/Plan/Prefetch.h"
 
+#include <algorithm>
 #include <deque>
 
 namespace spillway::plan {
@@ -16,17 +18,47 @@ public:
     uint64_t compute = 0, host = 0;
   };
 
-  Timeline(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier)
-      : step_(step), machine_(machine), placement_(placement), hasHostTier_(hasHostTier),
+  /// New values that are still on their way to the drive when a step has ended; times count from its end.
+  struct Carried {
+    /// By whose bytes they are written from: a staged piece's where kernels compute, a tile's in the host below them.
+    CarriedBytes staged, outgoing;
+    std::vector<double> stagedEnds, outgoingEnds;
+    /// By state and tile.
+    std::vector<std::vector<double>> tileEnds;
+    /// When the write channel is free.
+    double writesFree = 0;
+  };
+
+  /// Behind a step that has carried `before`, which outlives this; null: behind none.
+  Timeline(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier,
+           const Carried *before = nullptr)
+      : step_(step), machine_(machine), placement_(placement), hasHostTier_(hasHostTier), before_(before),
         prefetcher_(placement.stagingBytes, placement.hostStagingBytes, step.room), outgoing_(placement.hostOutgoingBytes),
-        writtenAt_(step.offloaded.size()), restoredAt_(step.offloaded.size()) {}
+        writtenAt_(step.offloaded.size()), restoredAt_(step.offloaded.size()) {
+    if (before_) {
+      roomLeft_ = stagingLeft_ = before_->staged;
+      outgoingLeft_ = before_->outgoing;
+      writeFree_ = before_->writesFree;
+    }
+  }
+
+  /// Runs a step behind another one, and sets placement.seconds. The seconds of one into which nothing is carried; none
+  /// where these are not below `secondsBelow`, or the staging is too small.
+  static std::optional<double> runBehindAnother(const Step &step, const Machine &machine, Placement &placement,
+                                                bool hasHostTier, double secondsBelow);
 
   /// Runs the step. Where a call would wait for a tile that streams, and `spare` has room for
   /// it, makes it resident in `placement` instead: so both the calls and the transfers keep
-  /// going until the room is used up. Sets placement.seconds; false where the staging is too small.
-  bool run(Spare spare);
+  /// going until the room is used up. False where the staging is too small.
+  static bool keepLate(const Step &step, const Machine &machine, Placement &placement, bool hasHostTier, Spare spare,
+                       bool behindAnother);
 
 private:
+  /// With what there is to spare to keep what is late.
+  bool run(Spare spare);
+  /// After a run: what it carries into the next step.
+  Carried carried() const;
+
   struct Tile {
     uint32_t state;
     uint32_t index;
@@ -44,6 +76,12 @@ private:
     uint32_t value;
     int64_t issuedAfter;
     double ready;
+  };
+
+  /// When a piece is there, and the bytes of its slot.
+  struct Arrival {
+    double time;
+    uint64_t begin, end;
   };
 
   /// What a part of a call takes that streams.
@@ -68,11 +106,16 @@ private:
   uint64_t partsOf(const StepMoment &moment) const;
   double fractionOf(const StepMoment &moment, uint64_t part) const;
   Tile tileOf(const StepMoment &moment, uint32_t state, uint64_t part) const;
+  /// Makes all of a state whose rows are looked up resident where what the step before has carried of it would hold up
+  /// the look-up.
+  void considerKeepingRows(uint32_t state, double lookupReady);
   /// Makes a tile resident where waiting for it would hold up the part.
   void considerKeeping(const Tile &tile, const StepMoment &moment, uint64_t part, double partReady);
   /// When what the part at hand takes that streams is there; none where the staging is too small.
   std::optional<double> bringIn(const StepMoment &moment, uint64_t part);
-  double bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued);
+  Arrival bringIn(const std::vector<Tile> &tiles, const PieceIssue &issued);
+  /// Of the piece that is taken now.
+  double noteArrival(const Arrival &arrival);
   /// What a part of `moment` takes, which is part `index` of all look-ups and parts of calls, behind the look-up `lastLookup`.
   StagedPiece pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, uint64_t part, int64_t index, int64_t lastLookup);
   /// Finds the next piece that has not been brought in; false where the staging is too small.
@@ -89,6 +132,12 @@ private:
   std::optional<double> bringHome(const Tile &tile, double ready);
   /// Sends a transfer that may start at `ready` down the write channel; its end.
   double write(double ready, uint64_t bytes);
+  /// Of what the step before has carried, the end of what must have been written before a moment computes.
+  double carriedEnd(const StepMoment &moment, bool forgets);
+  /// The end of these transfers, 0 where there are none.
+  static double lastEnd(const std::vector<uint32_t> &numbers, const std::vector<double> &ends);
+  /// When the step has ended, but for what it carries.
+  double stepEnd() const { return std::max({computeFree_, lookupsEnd_, copyDownFree_, offloadsEnd_}); }
   bool isWhollyResident(uint32_t state) const;
   Home &home(const Tile &tile) { return placement_.homes[tile.state][tile.index]; }
   double freedAt(int64_t moment) const { return moment < 0 ? 0 : freed_[moment]; }
@@ -102,6 +151,7 @@ private:
   const Machine &machine_;
   Placement &placement_;
   bool hasHostTier_;
+  const Carried *before_;
   Spare spare_;
   Prefetcher prefetcher_;
   StagingRing outgoing_;
@@ -117,9 +167,17 @@ private:
   /// When the look-ups that no call has waited for yet have ended.
   double lookupsEnd_ = 0;
   int64_t lastLookup_ = -1;
-  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, copyDownFree_ = 0, writeFree_ = 0,
-         writesEnd_ = 0;
-  double readBytes_ = 0, writtenBytes_ = 0;
+  double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, copyDownFree_ = 0, writeFree_ = 0;
+  double readBytes_ = 0, writtenBytes_ = 0, writeSeconds_ = 0;
+  /// When the last value that waits on the drive is there.
+  double offloadsEnd_ = 0;
+  /// Of what the step before has carried: bytes that nothing has been computed over yet, that nothing has been staged
+  /// over yet, and that nothing has gone down through.
+  CarriedBytes roomLeft_, stagingLeft_, outgoingLeft_;
+  uint64_t roomSeen_ = 0;
+  /// What this step writes, and where the piece at hand lies.
+  Carried written_;
+  uint64_t pieceBegin_ = 0, pieceEnd_ = 0;
   /// Of values that wait on the drive: when they were written, and when read; and those that are not read yet.
   std::vector<double> writtenAt_, restoredAt_;
   std::deque<Restore> restores_;
@@ -133,7 +191,7 @@ private:
   uint64_t aheadPart_ = 0;
   int64_t aheadIndex_ = 0, aheadLookup_ = -1;
   /// When the pieces were there that no call has taken yet.
-  std::deque<double> arrivals_;
+  std::deque<Arrival> arrivals_;
   std::vector<Tile> staged_;
 };
 

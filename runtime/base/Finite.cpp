@@ -10,9 +10,10 @@ namespace spillway {
 template <typename Bits> static Content contentOf(std::span<const std::byte> bytes, Bits infinity) {
   constexpr auto magnitude = static_cast<Bits>(~Bits(0)) >> 1;
   Bits largest = 0;
-  for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
+  // Of a known number of steps, so that several are taken at a time.
+  for (size_t i = 0, count = bytes.size() / sizeof(Bits); i < count; ++i) {
     Bits bits;
-    std::memcpy(&bits, bytes.data() + at, sizeof(Bits));
+    std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
     largest = std::max(largest, static_cast<Bits>(bits & magnitude));
   }
   return largest < infinity ? Content::finite : largest == infinity ? Content::infinite : Content::notANumber;

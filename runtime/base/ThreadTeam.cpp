@@ -8,11 +8,13 @@ namespace spillway {
 namespace {
 /// About 50 us on current processors.
 constexpr unsigned spinsBeforeSleep = 2000;
+/// Of a thread's share. More cost kernels what each call prepares.
+constexpr uint64_t piecesOfShare = 2;
 } // namespace
 
 ThreadTeam::ThreadTeam(unsigned threads)
     : size_(threads), spins_(threads <= availableProcessors() ? spinsBeforeSleep : 0),
-      begun_(threads) {}
+      shares_(threads) {}
 
 Result<std::unique_ptr<ThreadTeam>> ThreadTeam::create(unsigned threads) {
   std::unique_ptr<ThreadTeam> team(new ThreadTeam(threads));
@@ -32,21 +34,32 @@ ThreadTeam::~ThreadTeam() {
   futexWakeAll(generation_);
 }
 
-void ThreadTeam::tryPart(unsigned part, uint32_t generation) {
-  // Every part of a dispatch is begun before the next one, so whoever comes with an
-  // old generation changes nothing, and `work_` is valid for whoever changes it.
-  uint32_t before = generation - 1;
-  if (!begun_[part].compare_exchange_strong(before, generation))
-    return;
-  uint64_t units = static_cast<uint64_t>(work_.end - work_.begin);
-  uint64_t share = units / size_, longer = units % size_;
-  int64_t first =
-      work_.begin + static_cast<int64_t>(part * share + std::min<uint64_t>(part, longer));
-  int64_t last = first + static_cast<int64_t>(share + (part < longer ? 1 : 0));
+bool ThreadTeam::runPiece(unsigned share, unsigned thread, uint32_t generation) {
+  std::atomic<uint64_t> &next = shares_[share].next;
+  uint64_t piece = next.load(std::memory_order_acquire);
+  // Whoever comes with an old generation begins nothing. While one piece is not finished
+  // there is no other dispatch, so `work_` is valid for whoever has begun one.
+  do
+    if (static_cast<uint32_t>(piece >> 32) != generation || static_cast<uint32_t>(piece) == piecesOfShare)
+      return false;
+  while (!next.compare_exchange_weak(piece, piece + 1, std::memory_order_acq_rel, std::memory_order_acquire));
+  uint64_t units = static_cast<uint64_t>(work_.end - work_.begin), pieces = size_ * piecesOfShare;
+  auto beginOf = [&](uint64_t number) {
+    return work_.begin + static_cast<int64_t>(units / pieces * number + units % pieces * number / pieces);
+  };
+  uint64_t number = share * piecesOfShare + static_cast<uint32_t>(piece);
+  int64_t first = beginOf(number), last = beginOf(number + 1);
   if (first < last)
-    work_.call(work_.context, first, last, part);
+    work_.call(work_.context, first, last, thread);
   if (unfinished_.fetch_sub(1) == 1 && callerSleeps_.load())
     futexWakeAll(unfinished_);
+  return true;
+}
+
+void ThreadTeam::runPieces(unsigned thread, uint32_t generation) {
+  for (unsigned other = 0; other < size_; ++other)
+    while (runPiece((thread + other) % size_, thread, generation)) {
+    }
 }
 
 void ThreadTeam::dispatch(const Work &work) {
@@ -57,22 +70,24 @@ void ThreadTeam::dispatch(const Work &work) {
     return;
   }
   work_ = work;
-  unfinished_.store(size_);
-  uint32_t generation = generation_.fetch_add(1) + 1;
+  unfinished_.store(size_ * piecesOfShare);
+  uint32_t generation = generation_.load() + 1;
+  for (Share &share : shares_)
+    share.next.store(uint64_t(generation) << 32, std::memory_order_release);
+  generation_.store(generation);
   if (sleepers_.load() != 0)
     futexWakeAll(generation_);
-  for (unsigned part = 0; part < size_; ++part)
-    tryPart(part, generation);
-  awaitParts();
+  runPieces(0, generation);
+  awaitPieces();
 }
 
-void ThreadTeam::awaitParts() {
+void ThreadTeam::awaitPieces() {
   for (unsigned spin = 0; spin < spins_; ++spin) {
     if (unfinished_.load(std::memory_order_acquire) == 0)
       return;
     pauseWhileSpinning();
   }
-  // Announced before the last look, so that whoever finishes the last part either is
+  // Announced before the last look, so that whoever finishes the last piece either is
   // seen by that look or sees the sleeper.
   callerSleeps_.store(true);
   while (uint32_t unfinished = unfinished_.load())
@@ -80,7 +95,7 @@ void ThreadTeam::awaitParts() {
   callerSleeps_.store(false);
 }
 
-void ThreadTeam::work(unsigned part) {
+void ThreadTeam::work(unsigned thread) {
   uint32_t seen = 0;
   while (true) {
     for (unsigned spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == seen;
@@ -97,7 +112,7 @@ void ThreadTeam::work(unsigned part) {
     seen = generation_.load();
     if (stop_)
       return;
-    tryPart(part, seen);
+    runPieces(thread, seen);
   }
 }
 

@@ -35,7 +35,8 @@ CommandList::CommandList(std::span<const Command> commands, const ArenaAddresses
   firstArgument_.push_back(static_cast<uint32_t>(arguments_.size()));
 }
 
-void CommandList::reset() {
+void CommandList::reset(CommandList *previous) {
+  previous_ = previous;
   for (uint32_t index = 0; index < size(); ++index)
     events_[index].reset();
   std::ranges::fill(faults_, 0);
@@ -53,6 +54,14 @@ void RunState::start(CommandList &list) {
   error_.reset();
   isNotFinite_ = false;
   list_ = &list;
+  next_ = nullptr;
+}
+
+void RunState::precede(RunState &next) {
+  std::lock_guard lock(mutex_);
+  next_ = &next;
+  if (error_)
+    next.fail(*error_, isNotFinite_);
 }
 
 void RunState::fail(Error error, bool isNotFinite) {
@@ -62,6 +71,9 @@ void RunState::fail(Error error, bool isNotFinite) {
   error_ = std::move(error);
   isNotFinite_ = isNotFinite;
   failed_.store(true, std::memory_order_release);
+  // Before those who wait for this find that they wait in vain.
+  if (next_)
+    next_->fail(*error_, isNotFinite);
   list_->failEvents();
   communicator_.abort(*error_);
 }

@@ -50,6 +50,8 @@ public:
     return order_[static_cast<size_t>(stream)];
   }
   Event &event(uint32_t index) { return events_[index]; }
+  /// What a command waits for that the step before has carried; null where there was none.
+  Event *carriedEvent(uint32_t index) { return previous_ ? &previous_->event(index) : nullptr; }
   CommandTimes &times(uint32_t index) { return times_[index]; }
   std::span<const CommandTimes> times() const { return times_; }
   /// Of a launch: its operands as addresses, and its fault word.
@@ -64,13 +66,15 @@ public:
   /// Of a lookup.
   LookupRoom &lookupRoom(uint32_t index) { return *lookupRooms_[index]; }
 
-  /// Makes all commands pending and their faults none.
-  void reset();
+  /// Makes all commands pending and their faults none. Behind `previous`, which outlives the run: the list of the step
+  /// before, where commands of it go on.
+  void reset(CommandList *previous);
   /// Ends every wait for a command of the list.
   void failEvents();
 
 private:
   std::span<const Command> commands_;
+  CommandList *previous_ = nullptr;
   ArenaAddresses arenas_;
   std::array<std::vector<uint32_t>, streamCount> order_;
   std::unique_ptr<Event[]> events_;
@@ -89,6 +93,8 @@ public:
   explicit RunState(Communicator &communicator) : communicator_(communicator) {}
 
   void start(CommandList &list);
+  /// From now on, what fails this fails `next` too; at once where it has failed already.
+  void precede(RunState &next);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   /// Keeps the error if it is the first, and ends every wait. Any thread. `isNotFinite` where values are no finite
   /// numbers.
@@ -104,6 +110,7 @@ private:
   std::optional<Error> error_;
   bool isNotFinite_ = false;
   CommandList *list_ = nullptr;
+  RunState *next_ = nullptr;
 };
 
 } // namespace spillway

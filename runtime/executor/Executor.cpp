@@ -17,10 +17,21 @@
 namespace spillway {
 
 namespace {
-/// A thread that runs its stream's commands of one list after another.
+/// A list, and how its run goes.
+struct Pass {
+  Pass(std::span<const Command> commands, const ArenaAddresses &arenas, Communicator &communicator)
+      : list(commands, arenas), state(communicator) {}
+
+  CommandList list;
+  RunState state;
+};
+
+/// A thread that runs its stream's commands of one pass after another.
 class Worker {
 public:
-  using Body = std::function<void(CommandList &)>;
+  using Body = std::function<void(Pass &)>;
+  /// The number of a pass that it was given.
+  using Ticket = uint64_t;
 
   static Result<std::unique_ptr<Worker>> start(StreamKind kind, Body body) {
     std::unique_ptr<Worker> worker(new Worker(std::move(body)));
@@ -30,18 +41,14 @@ public:
     return worker;
   }
 
-  ~Worker() {
-    list_ = nullptr;
-    go_.signal();
-  }
+  /// What it was given runs first.
+  ~Worker() { give(nullptr); }
 
-  void run(CommandList &list) {
-    list_ = &list;
-    finished_.reset();
-    go_.signal();
-  }
+  /// When it has ended what it was given before; of the pass before the last one the caller knows that.
+  Ticket run(Pass &pass) { return give(&pass); }
 
-  void join() { finished_.wait(); }
+  /// Of one of the last two passes.
+  void join(Ticket ticket) { places_[ticket % places_.size()].finished.wait(); }
 
 private:
   explicit Worker(Body body) : body_(std::move(body)) {}
@@ -52,21 +59,35 @@ private:
     return names[static_cast<size_t>(kind)];
   }
 
+  Ticket give(Pass *pass) {
+    Place &place = places_[given_ % places_.size()];
+    place.pass = pass;
+    place.finished.reset();
+    place.go.signal();
+    return given_++;
+  }
+
   void loop() {
-    while (true) {
-      go_.wait();
-      go_.reset();
-      if (!list_)
+    for (Ticket next = 0;; ++next) {
+      Place &place = places_[next % places_.size()];
+      place.go.wait();
+      place.go.reset();
+      if (!place.pass)
         return;
-      body_(*list_);
-      finished_.signal();
+      body_(*place.pass);
+      place.finished.signal();
     }
   }
 
+  struct Place {
+    Event go;
+    Event finished;
+    Pass *pass = nullptr;
+  };
+
   Body body_;
-  Event go_;
-  Event finished_;
-  CommandList *list_ = nullptr;
+  std::array<Place, 2> places_;
+  Ticket given_ = 0;
   /// Last, so that it is joined before what it uses goes.
   std::optional<Thread> thread_;
 };
@@ -75,8 +96,7 @@ private:
 class Executor::Impl {
 public:
   explicit Impl(const ExecutorResources &resources)
-      : resources_(resources), state_(resources.communicator),
-        scratch_(resources.program, resources.store.folder()) {}
+      : resources_(resources), scratch_(resources.program, resources.store.folder()) {}
 
   Status initialise() {
     const Program &program = resources_.program;
@@ -96,9 +116,12 @@ public:
                                 resources_.device.allocate(kind, program.arenaBytes[tier]));
       arenas_[tier] = memories_[tier]->data();
     }
-    prologue_.emplace(program.prologue, arenas_);
-    step_.emplace(program.step, arenas_);
-    checkpoint_.emplace(program.checkpoint, arenas_);
+    prologue_.emplace(program.prologue, arenas_, resources_.communicator);
+    step_ = std::make_unique<Pass>(program.step, arenas_, resources_.communicator);
+    carries_ = std::ranges::any_of(program.step, &Command::isCarried);
+    if (carries_)
+      previousStep_ = std::make_unique<Pass>(program.step, arenas_, resources_.communicator);
+    checkpoint_.emplace(program.checkpoint, arenas_, resources_.communicator);
     Status started = startStreams();
     if (!scratch_.isNeeded())
       return started;
@@ -108,9 +131,18 @@ public:
 
   Status runStep() {
     watchedIsFinite_ = true;
+    if (carries_)
+      std::swap(step_, previousStep_);
     SPILLWAY_RETURN_IF_ERROR(run(*step_, stepSums));
     slots_.noteStep();
     return {};
+  }
+
+  Status settle() {
+    if (!carried_)
+      return {};
+    workers_[static_cast<size_t>(StreamKind::write)]->join(carried_->ticket);
+    return std::exchange(carried_, std::nullopt)->pass->state.status();
   }
 
   void watch(const Slice &value) {
@@ -119,18 +151,19 @@ public:
   }
 
   bool isWatchedNotFinite() {
-    return !watchedIsFinite_ && state_.endedByNotFinite() && checkFaults(*step_).ok();
+    return !watchedIsFinite_ && step_->state.endedByNotFinite() && checkFaults(step_->list).ok();
   }
 
   Status evaluate(const Slice &output) {
     prepareEvaluation(output);
     RunTimes sums;
+    SPILLWAY_RETURN_IF_ERROR(settle());
     return run(*evaluation_, sums);
   }
 
   Result<NotFinite> findNotFinite(const Slice &output) {
     prepareEvaluation(output);
-    examination_.emplace(resources_.program, *evaluation_);
+    examination_.emplace(resources_.program, evaluation_->list);
     SPILLWAY_RETURN_IF_ERROR(evaluate(output));
     return examination_->found();
   }
@@ -138,40 +171,55 @@ public:
   Status commit(uint64_t step, std::string_view payload) {
     if (!writes_ || !slots_.hasUncommitted())
       return bugError("a commit without anything that a step has made");
+    SPILLWAY_RETURN_IF_ERROR(settle());
     commit_ = {step, payload};
     SPILLWAY_RETURN_IF_ERROR(run(*checkpoint_, checkpointSums));
     slots_.noteCommit();
     return {};
   }
 
-  Status run(CommandList &list, RunTimes &sums) {
+  /// Where the step before has carried writes, behind what it waits for of them.
+  Status run(Pass &pass, RunTimes &sums) {
     setFloatingPointEnvironment();
-    list.reset();
-    state_.start(list);
+    CommandList &list = pass.list;
+    RunState &state = pass.state;
+    std::optional<Carried> before = std::exchange(carried_, std::nullopt);
+    list.reset(before ? &before->pass->list : nullptr);
+    state.start(list);
+    if (before)
+      before->pass->state.precede(state);
     int64_t begin = now();
+    std::array<std::optional<Worker::Ticket>, streamCount> tickets;
     for (size_t stream = 0; stream < streamCount; ++stream)
-      if (workers_[stream] && hasWork(static_cast<StreamKind>(stream), list))
-        workers_[stream]->run(list);
-    runStream(StreamKind::compute, list);
+      if (workers_[stream] && hasWork(static_cast<StreamKind>(stream), pass))
+        tickets[stream] = workers_[stream]->run(pass);
+    runStream(StreamKind::compute, pass);
     for (size_t stream = 0; stream < streamCount; ++stream)
-      if (workers_[stream] && hasWork(static_cast<StreamKind>(stream), list))
-        workers_[stream]->join();
-    sums = sumTimes(list.commands(), list.times(), begin, now());
+      if (tickets[stream] && !leaves(static_cast<StreamKind>(stream), pass, *tickets[stream]))
+        workers_[stream]->join(*tickets[stream]);
+    std::span<const CommandTimes> previousTimes;
+    if (before) {
+      workers_[static_cast<size_t>(StreamKind::write)]->join(before->ticket);
+      previousTimes = before->pass->list.times();
+    }
+    sums = sumTimes(list.commands(), list.times(), previousTimes, begin, now());
     // A fault explains values that are not finite.
-    if (Status status = state_.status(); !status.ok() && !state_.endedByNotFinite())
+    if (Status status = state.status(); !status.ok() && !state.endedByNotFinite())
       return status;
     SPILLWAY_RETURN_IF_ERROR(checkFaults(list));
-    return state_.status();
+    return state.status();
   }
 
   const ExecutorResources &resources() const { return resources_; }
   const ArenaAddresses &arenas() const { return arenas_; }
-  CommandList &prologue() { return *prologue_; }
-  CommandList &step() { return *step_; }
-  CommandList &checkpoint() { return *checkpoint_; }
+  Pass &prologue() { return *prologue_; }
+  Pass &step() { return *step_; }
+  Pass &checkpoint() { return *checkpoint_; }
   const Commit &lastCommit() const {
     return writes_ ? writes_->lastCommit() : resources_.store.lastCommit();
   }
+
+  uint64_t writtenBytes() const { return writes_ ? writes_->movedBytes() : 0; }
 
   RunTimes prologueSums;
   RunTimes stepSums;
@@ -183,7 +231,7 @@ private:
       return;
     evaluation_.reset();
     evaluationCommands_ = commandsFor(resources_.program, output);
-    evaluation_.emplace(evaluationCommands_, arenas_);
+    evaluation_.emplace(evaluationCommands_, arenas_, resources_.communicator);
     evaluated_ = output;
   }
 
@@ -196,17 +244,36 @@ private:
     return watchedIsFinite_ = std::isfinite(value);
   }
 
+  /// A pass whose writes go on.
+  struct Carried {
+    Pass *pass;
+    Worker::Ticket ticket;
+  };
+
   bool isUsed(StreamKind kind) const {
-    return !prologue_->order(kind).empty() || !step_->order(kind).empty() ||
-           !checkpoint_->order(kind).empty();
+    return !prologue_->list.order(kind).empty() || !step_->list.order(kind).empty() ||
+           !checkpoint_->list.order(kind).empty();
   }
 
   /// A checkpoint ends with the commit, which is the write stream's.
-  bool isCommitting(StreamKind kind, const CommandList &list) const {
-    return kind == StreamKind::write && &list == &*checkpoint_;
+  bool isCommitting(StreamKind kind, const Pass &pass) const {
+    return kind == StreamKind::write && &pass == &*checkpoint_;
   }
-  bool hasWork(StreamKind kind, const CommandList &list) const {
-    return !list.order(kind).empty() || isCommitting(kind, list);
+  bool hasWork(StreamKind kind, const Pass &pass) const {
+    return !pass.list.order(kind).empty() || isCommitting(kind, pass);
+  }
+
+  /// Whether a stream goes on when a pass has ended: the write stream behind a step, with what is carried.
+  bool leaves(StreamKind kind, Pass &pass, Worker::Ticket ticket) {
+    if (kind != StreamKind::write || !carries_ || &pass != &*step_)
+      return false;
+    for (uint32_t index : pass.list.order(kind))
+      if (!pass.list[index].isCarried)
+        pass.list.event(index).wait();
+    if (pass.state.failed())
+      return false;
+    carried_ = {&pass, ticket};
+    return true;
   }
 
   Status startStreams() {
@@ -219,8 +286,8 @@ private:
                                   ReadStream::create(resources_.store, slots_, scratch_,
                                                      resources_.engine, arenaBytes(),
                                                      resources_.ioTimeout));
-        SPILLWAY_ASSIGN_OR_RETURN(workers_[stream], Worker::start(kind, [this](CommandList &list) {
-                                    reads_->run(list, state_);
+        SPILLWAY_ASSIGN_OR_RETURN(workers_[stream], Worker::start(kind, [this](Pass &pass) {
+                                    reads_->run(pass.list, pass.state);
                                   }));
         continue;
       }
@@ -231,7 +298,7 @@ private:
                                                                *resources_.writeEngine,
                                                                arenaBytes(), resources_.ioTimeout));
         SPILLWAY_ASSIGN_OR_RETURN(workers_[stream],
-                                  Worker::start(kind, [this](CommandList &list) { write(list); }));
+                                  Worker::start(kind, [this](Pass &pass) { write(pass); }));
         continue;
       }
       SPILLWAY_ASSIGN_OR_RETURN(streams_[stream],
@@ -239,18 +306,18 @@ private:
       if (kind != StreamKind::compute) {
         SPILLWAY_ASSIGN_OR_RETURN(
             workers_[stream],
-            Worker::start(kind, [this, kind](CommandList &list) { runStream(kind, list); }));
+            Worker::start(kind, [this, kind](Pass &pass) { runStream(kind, pass); }));
       }
     }
     return {};
   }
 
-  void write(CommandList &list) {
-    writes_->run(list, state_);
-    if (!isCommitting(StreamKind::write, list) || state_.failed())
+  void write(Pass &pass) {
+    writes_->run(pass.list, pass.state);
+    if (!isCommitting(StreamKind::write, pass) || pass.state.failed())
       return;
     if (Status status = writes_->commit(commit_.step, commit_.payload); !status.ok())
-      state_.fail(std::move(status).error().in("commit"));
+      pass.state.fail(std::move(status).error().in("commit"));
   }
 
   std::vector<std::span<std::byte>> arenaBytes() const {
@@ -261,7 +328,8 @@ private:
     return bytes;
   }
 
-  void runStream(StreamKind kind, CommandList &list) {
+  void runStream(StreamKind kind, Pass &pass) {
+    CommandList &list = pass.list;
     DeviceStream &stream = *streams_[static_cast<size_t>(kind)];
     for (uint32_t index : list.order(kind)) {
       const Command &command = list[index];
@@ -270,18 +338,21 @@ private:
       for (uint32_t wait : command.waits)
         if (!stream.wait(list.event(wait)))
           return;
-      if (state_.failed())
+      for (uint32_t wait : command.carriedWaits)
+        if (Event *event = list.carriedEvent(wait); event && !stream.wait(*event))
+          return;
+      if (pass.state.failed())
         return;
       times.started = now();
       if (Status status = execute(command, index, list, stream); !status.ok())
-        return state_.fail(std::move(status).error().in(command.label));
-      if (&list == &*step_ && index == watchedCommand_ && !lookAtWatched(stream))
-        return state_.fail(userError("a value that is watched is not finite"), /*isNotFinite=*/true);
+        return pass.state.fail(std::move(status).error().in(command.label));
+      if (&pass == &*step_ && index == watchedCommand_ && !lookAtWatched(stream))
+        return pass.state.fail(userError("a value that is watched is not finite"), /*isNotFinite=*/true);
       times.ended = now();
       stream.signal(list.event(index));
     }
     if (Status status = stream.synchronize(); !status.ok())
-      state_.fail(std::move(status).error().in(fmt::format("the {} stream", name(kind))));
+      pass.state.fail(std::move(status).error().in(fmt::format("the {} stream", name(kind))));
   }
 
   Status execute(const Command &command, uint32_t index, CommandList &list, DeviceStream &stream) {
@@ -342,18 +413,21 @@ private:
   ExecutorResources resources_;
   std::array<std::unique_ptr<DeviceMemory>, tierCount> memories_;
   ArenaAddresses arenas_{};
-  std::optional<CommandList> prologue_;
-  std::optional<CommandList> step_;
-  std::optional<CommandList> checkpoint_;
+  std::optional<Pass> prologue_;
+  std::optional<Pass> checkpoint_;
+  /// Of a step whose writes go on when it has ended, two take turns.
+  std::unique_ptr<Pass> step_, previousStep_;
+  bool carries_ = false;
+  /// The last step, where its writes may go on.
+  std::optional<Carried> carried_;
   std::vector<Command> evaluationCommands_;
   /// Of these; what it computes.
-  std::optional<CommandList> evaluation_;
+  std::optional<Pass> evaluation_;
   Slice evaluated_;
   std::optional<Examination> examination_;
   Slice watched_;
   std::optional<uint32_t> watchedCommand_;
   bool watchedIsFinite_ = true;
-  RunState state_;
   Slots slots_;
   Scratch scratch_;
   /// What the checkpoint that runs is to commit.
@@ -379,6 +453,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorResources &reso
 
 Status Executor::runPrologue() { return impl_->run(impl_->prologue(), impl_->prologueSums); }
 Status Executor::runStep() { return impl_->runStep(); }
+Status Executor::settle() { return impl_->settle(); }
 void Executor::watch(const Slice &value) { impl_->watch(value); }
 bool Executor::isWatchedNotFinite() const { return impl_->isWatchedNotFinite(); }
 Status Executor::evaluate(const Slice &output) { return impl_->evaluate(output); }
@@ -390,14 +465,16 @@ Status Executor::commit(uint64_t step, std::string_view payload) {
 }
 const Commit &Executor::lastCommit() const { return impl_->lastCommit(); }
 
+uint64_t Executor::writtenBytes() const { return impl_->writtenBytes(); }
+
 std::span<std::byte> Executor::bytes(const Slice &slice) const {
   return {addressOf(impl_->arenas(), slice), slice.bytes};
 }
 
-std::span<const CommandTimes> Executor::prologueTimes() const { return impl_->prologue().times(); }
-std::span<const CommandTimes> Executor::stepTimes() const { return impl_->step().times(); }
+std::span<const CommandTimes> Executor::prologueTimes() const { return impl_->prologue().list.times(); }
+std::span<const CommandTimes> Executor::stepTimes() const { return impl_->step().list.times(); }
 std::span<const CommandTimes> Executor::checkpointTimes() const {
-  return impl_->checkpoint().times();
+  return impl_->checkpoint().list.times();
 }
 const RunTimes &Executor::lastPrologue() const { return impl_->prologueSums; }
 const RunTimes &Executor::lastStep() const { return impl_->stepSums; }

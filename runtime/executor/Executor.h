@@ -52,8 +52,11 @@ public:
   Status runPrologue();
   /// Run as often as wanted, with all inputs in their slices each time: a step may
   /// overwrite them. Kernel faults and bad indices are user errors; what damaged
-  /// or short files cause are machine errors.
+  /// or short files cause are machine errors. Writes that the program carries may go on when it returns; an error of
+  /// theirs is one of the next step, or of `settle`.
   Status runStep();
+  /// Waits for what the last step still writes.
+  Status settle();
   /// From now on, a step ends with an error as soon as it has computed a value of f32 there that is
   /// not finite: no number, or infinite. It may be the only one there is.
   void watch(const Slice &value);
@@ -76,7 +79,10 @@ public:
   /// Memory that the host can read and write, valid between runs.
   std::span<std::byte> bytes(const Slice &slice) const;
 
-  /// Of the last run of each list; parallel to the program's commands.
+  /// Bytes that have gone to files so far, also of a step whose writes go on.
+  uint64_t writtenBytes() const;
+
+  /// Of the last run of each list, of a step after `settle`; parallel to the program's commands.
   std::span<const CommandTimes> prologueTimes() const;
   std::span<const CommandTimes> stepTimes() const;
   std::span<const CommandTimes> checkpointTimes() const;

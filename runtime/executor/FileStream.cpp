@@ -30,6 +30,7 @@ Status FileStream::pump() {
       break;
     completions_.clear();
     SPILLWAY_RETURN_IF_ERROR(patience_.poll(completions_));
+    movedBytes_.store(patience_.movedBytes(), std::memory_order_relaxed);
     for (const io::Completion &completion : completions_)
       SPILLWAY_RETURN_IF_ERROR(complete(completion));
   }
@@ -47,6 +48,9 @@ std::optional<uint32_t> FileStream::nextCommand() {
   unsigned seat = kind_ == StreamKind::read ? 0 : 1;
   for (uint32_t wait : (*list_)[index].waits)
     if (Event &event = list_->event(wait); event.isPending() && event.watch(watcher_, seat))
+      return std::nullopt;
+  for (uint32_t wait : (*list_)[index].carriedWaits)
+    if (Event *event = list_->carriedEvent(wait); event && event->isPending() && event->watch(watcher_, seat))
       return std::nullopt;
   if (state_->failed())
     return std::nullopt;

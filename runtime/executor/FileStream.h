@@ -5,6 +5,7 @@
 #include "runtime/executor/CommandList.h"
 #include "runtime/io/Patience.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,9 @@ public:
   /// after an error when nothing is in flight any more. A broken drive is
   /// waited for no longer than the timeout again.
   void run(CommandList &list, RunState &state);
+
+  /// That its engine has read and written so far. Any thread.
+  uint64_t movedBytes() const { return movedBytes_.load(std::memory_order_relaxed); }
 
 protected:
   /// The engine outlives the stream. A drive that says nothing for `timeout` while requests are
@@ -67,6 +71,7 @@ private:
   /// The next command in the stream's order.
   size_t position_ = 0;
   std::vector<io::Completion> completions_;
+  std::atomic<uint64_t> movedBytes_{0};
 };
 
 } // namespace spillway

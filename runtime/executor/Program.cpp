@@ -161,6 +161,7 @@ public:
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.step(), "step", program_.step));
     SPILLWAY_RETURN_IF_ERROR(parseCommands(*root_.checkpoint(), "checkpoint", program_.checkpoint));
     SPILLWAY_RETURN_IF_ERROR(requireTransfersIn(program_.checkpoint));
+    SPILLWAY_RETURN_IF_ERROR(checkCarried());
     SPILLWAY_RETURN_IF_ERROR(checkRewrites(root_, store_));
     SPILLWAY_RETURN_IF_ERROR(matchOffloads(program_));
     return std::move(program_);
@@ -289,6 +290,9 @@ private:
     for (uint32_t wait : command.waits)
       if (wait >= index)
         return machineError("it waits for command {}, which is not before it", wait);
+    command.isCarried = encoded.is_carried();
+    if (encoded.carried_waits())
+      command.carriedWaits.assign(encoded.carried_waits()->begin(), encoded.carried_waits()->end());
     switch (encoded.operation_type()) {
     case table::Operation::Read:
       return parseRead(*encoded.operation_as_Read(), command);
@@ -401,6 +405,21 @@ private:
     if (write.bytes != 0)
       SPILLWAY_RETURN_IF_ERROR(requireChunks(*state, write, write.source));
     command.operation = write;
+    return {};
+  }
+
+  /// Only writes of the step go on behind its end, and only the next step waits for them.
+  Status checkCarried() const {
+    for (const std::vector<Command> *list : {&program_.prologue, &program_.step, &program_.checkpoint})
+      for (const Command &command : *list) {
+        bool isInStep = list == &program_.step;
+        if (command.isCarried && (!isInStep || !std::holds_alternative<WriteOperation>(command.operation)))
+          return machineError("a command ({}) that is no write of the step goes on behind it", command.label);
+        for (uint32_t wait : command.carriedWaits)
+          if (!isInStep || wait >= list->size() || !(*list)[wait].isCarried)
+            return machineError("a command ({}) waits for command {} of the step before, which ends there", command.label,
+                                wait);
+      }
     return {};
   }
 

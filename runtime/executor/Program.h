@@ -21,7 +21,7 @@ namespace spillway {
 inline constexpr uint32_t maxThreads = 1024;
 
 /// The version of the table's format that this runtime reads and writes.
-inline constexpr uint32_t tableVersion = 5;
+inline constexpr uint32_t tableVersion = 6;
 
 /// Memories of a process, and the file in which values of a step wait. See table.fbs.
 enum class Tier : uint8_t { device = 0, host = 1, nvme = 2 };
@@ -137,6 +137,10 @@ struct Command {
   /// Earlier commands of the same list.
   std::vector<uint32_t> waits;
   std::string label;
+  /// Of a write of the step: whether it may go on when the step has ended.
+  bool isCarried = false;
+  /// Of the step: carried commands of it that the step before must have ended.
+  std::vector<uint32_t> carriedWaits = {};
 };
 
 /// What an input of labels holds: from 0 to below `count`, or `ignored`.

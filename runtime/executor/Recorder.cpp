@@ -12,12 +12,12 @@ bool isFileStream(StreamKind stream) {
 } // namespace
 
 RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTimes> times,
-                  int64_t begin, int64_t end) {
+                  std::span<const CommandTimes> previous, int64_t begin, int64_t end) {
   RunTimes sums{.wallNs = end - begin};
   int64_t computeEnd = begin, fileEnd = begin;
   for (size_t index = 0; index < commands.size(); ++index) {
     const Command &command = commands[index];
-    if (isFileStream(command.stream))
+    if (isFileStream(command.stream) && !command.isCarried)
       fileEnd = std::max(fileEnd, times[index].ended);
     if (command.stream != StreamKind::compute)
       continue;
@@ -25,8 +25,15 @@ RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTime
     sums.computeNs += times[index].ended - times[index].started;
     auto last = std::ranges::max_element(command.waits, {},
                                          [&](uint32_t wait) { return times[wait].ended; });
-    if (last != command.waits.end() && isFileStream(commands[*last].stream) &&
-        times[*last].ended > times[index].reached)
+    int64_t lastEnd = last == command.waits.end() ? 0 : times[*last].ended;
+    bool isIoLast = lastEnd != 0 && isFileStream(commands[*last].stream);
+    if (!previous.empty())
+      for (uint32_t wait : command.carriedWaits)
+        if (previous[wait].ended > lastEnd) {
+          lastEnd = previous[wait].ended;
+          isIoLast = true;
+        }
+    if (isIoLast && lastEnd > times[index].reached)
       sums.blockedOnIoNs += times[index].started - times[index].reached;
   }
   sums.blockedOnIoNs += std::max<int64_t>(0, fileEnd - computeEnd);

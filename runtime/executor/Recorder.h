@@ -31,14 +31,15 @@ struct RunTimes {
   int64_t wallNs = 0;
   /// Of the compute stream's commands, from start to end.
   int64_t computeNs = 0;
-  /// That the compute stream waited while a read, a lookup from a file or a write was the
-  /// last of what it waited for, or had nothing left to do.
+  /// That the compute stream waited while a read, a lookup from a file or a write, perhaps of the
+  /// step before, was the last of what it waited for, or had nothing left to do.
   int64_t blockedOnIoNs = 0;
 };
 
-/// The sums for `commands`, whose run took from `begin` to `end`.
+/// The sums for `commands`, whose run took from `begin` to `end`. `previous` are the times of the step before, where
+/// commands of it were carried; those that are carried out of this one are not looked at.
 RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTimes> times,
-                  int64_t begin, int64_t end);
+                  std::span<const CommandTimes> previous, int64_t begin, int64_t end);
 
 /// A list's run as Chrome trace events (https://ui.perfetto.dev reads them): one
 /// track a stream, times from `origin` on, `name` as the process. JSON objects

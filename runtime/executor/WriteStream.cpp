@@ -57,13 +57,14 @@ Status WriteStream::beginWrite(const WriteOperation &write, uint32_t index) {
   std::span<std::byte> source(list_->address(write.source), write.bytes);
   SPILLWAY_RETURN_IF_ERROR(
       submit(index, handles_[state.file], slots_.writeOffset(state) + write.offset, source));
-  // While the bytes are on their way.
+  // While the bytes are on their way, each chunk looked at twice while it is near.
+  uint64_t stored = std::min<uint64_t>(source.size(), state.type.storedBytes() - write.offset);
   for (uint64_t done = 0; done < source.size(); done += state.chunkBytes) {
     auto chunk = source.subspan(done, std::min(state.chunkBytes, source.size() - done));
     log_.note(write.state, (write.offset + done) / state.chunkBytes, checksum(chunk));
+    auto values = chunk.first(std::min(chunk.size(), stored - std::min(stored, done)));
+    foundNotFinite_ |= contentOf(state.type.dataType, values) != Content::finite;
   }
-  uint64_t stored = std::min<uint64_t>(source.size(), state.type.storedBytes() - write.offset);
-  foundNotFinite_ = contentOf(state.type.dataType, source.first(stored)) != Content::finite;
   return foundNotFinite_ ? Status(userError("its new values are not all finite")) : Status();
 }
 

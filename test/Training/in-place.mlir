@@ -34,10 +34,17 @@ zero.state @s "s" : tensor<8x8xf32> role(<parameter>) rewritten source(#zero.spl
 // SCHEDULED-NEXT: zero.store %[[R]]#0 in %[[H]] : tensor<64x16xf32>, <tensor<64x16xf32>, host>
 // SCHEDULED-NEXT: zero.store %[[R]]#1 in
 
-// STREAMED: %[[READ:.*]] = rt.read @w[4096] into %[[B:.*]] after
-// STREAMED: %[[DONE:.*]] = rt.launch @{{.*}} into(%[[B]], %[[BM:.*]]) units [1, 2] origins [0, 0, 1, 1, 1, 1]
-// STREAMED-NEXT: rt.write %[[B]] into @w[4096] after(%[[DONE]]) label "w"
+// The next step reads what this one still writes when it has been written, into bytes that it is not written from.
+// STREAMED: rt.step
+// STREAMED-NEXT: ^bb0(%[[W0:.*]]: !rt.event, %[[M0:.*]]: !rt.event, %[[W1:.*]]: !rt.event, %[[M1:.*]]: !rt.event, %[[S:.*]]: !rt.event):
+// STREAMED-NEXT: rt.read @w[0] into %{{.*}} after(%[[W0]])
+// STREAMED-NEXT: rt.read @w[4096] into %{{.*}} after(%[[W1]], %[[M1]])
+// STREAMED: rt.read @m[0] into %{{.*}} after(%{{.*}}, %[[S]], %[[M0]])
+// STREAMED: %[[READ:.*]] = rt.read @w[4096] into %[[B:.*]] after(%{{[0-9]+}})
+// STREAMED-NEXT: %[[DONE:.*]] = rt.launch @{{.*}} into(%[[B]], %[[BM:.*]]) units [1, 2] origins [0, 0, 1, 1, 1, 1]
+// STREAMED-NEXT: %[[WRITE:.*]] = rt.write %[[B]] into @w[4096] after(%[[DONE]]) label "w"
 // STREAMED-NEXT: rt.write %[[BM]] into @m[4096] after(%[[DONE]]) label "m"
+// STREAMED: rt.carry %{{.*}}, %{{.*}}, %[[WRITE]], %{{.*}}, %{{.*}}
 
 // New values go down into the host's memory, and from there to the drive; the device's staging is free when they
 // are there.

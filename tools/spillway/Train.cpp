@@ -301,8 +301,7 @@ private:
   }
 
   Moved movedBytes() const {
-    return {session_.readEngine().counters().readBytes,
-            session_.writeEngine()->counters().writtenBytes};
+    return {session_.readEngine().counters().readBytes, session_.executor().writtenBytes()};
   }
 
   double samplesPerSecond(const Pace &pace) const {

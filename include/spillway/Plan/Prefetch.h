@@ -37,6 +37,8 @@ struct PieceIssue {
   int64_t freedBy = -1;
   /// The piece whose move must have been issued before the fetch; negative: none.
   int64_t movedBefore = -1;
+  /// Where its slot begins in the staging where kernels compute.
+  uint64_t offset = 0;
 };
 
 /// Decides for pieces one after another, in the order of the calls.
@@ -54,7 +56,10 @@ public:
 
 private:
   static StagingRing::User userOf(const StagedPiece &piece) {
-    return {.number = piece.moment, .moment = piece.wholeMoment, .endsMoment = piece.isLastPart, .mayShare = !piece.rewrites};
+    return {.number = piece.moment,
+            .moment = piece.wholeMoment,
+            .endsMoment = piece.isLastPart,
+            .share = piece.rewrites ? StagingRing::Share::whileWritten : StagingRing::Share::whileUsed};
   }
 
   StagingRing staging_, hostStaging_;

@@ -18,6 +18,7 @@ struct SimulatedCommand {
 };
 
 struct Simulation {
+  /// The step is one behind another. What it carries may end behind it.
   std::vector<SimulatedCommand> prologue, step;
   double prologueSeconds = 0, stepSeconds = 0;
   /// Of a step, by stream as numbered in runtime/table/table.fbs: how long it works,

@@ -14,9 +14,18 @@ namespace spillway::plan {
 /// oldest slot is also the one that is free first.
 ///
 /// Below the ring may lie a shared room. Slots that may share it begin as low as it is free from when
-/// their bytes are written until their user has ended.
+/// their bytes are written on.
 class StagingRing {
 public:
+  /// Whether a slot may lie in the shared room, and for how long its bytes are in use there.
+  enum class Share : uint8_t {
+    no,
+    /// Until its user has ended.
+    whileUsed,
+    /// Something is written back from it then: until the step ends, and the next one waits for it.
+    whileWritten,
+  };
+
   struct User {
     /// Ascending from call to call.
     int64_t number = 0;
@@ -24,8 +33,7 @@ public:
     int64_t moment = 0;
     /// Whether nothing else happens at that moment after it.
     bool endsMoment = true;
-    /// Whether the slot may lie in the shared room. Not where something is written back from it when its user has ended.
-    bool mayShare = false;
+    Share share = Share::no;
   };
 
   struct Slot {
@@ -56,6 +64,8 @@ private:
   };
   /// A slot, and how many of the oldest ones it takes the place of.
   std::pair<std::optional<Slot>, size_t> find(uint64_t bytes, User user) const;
+  /// The lowest place for a slot whose bytes are written when `done` has ended.
+  uint64_t lowest(const User &done, const User &user) const;
 
   const SharedRoom *room_;
   /// Where the ring itself begins and ends.

@@ -82,21 +82,31 @@ private:
   FailureOr<Commands> writeList(Block &list) {
     std::vector<Offset<table::Command>> commands;
     DenseMap<Value, uint32_t> index;
+    for (auto [i, command] : llvm::enumerate(list.getOps<rt::CommandOpInterface>()))
+      index[command->getResult(0)] = static_cast<uint32_t>(i);
+    auto step = dyn_cast<rt::StepOp>(list.getParentOp());
+    rt::CarryOp carry = step ? step.getCarry() : rt::CarryOp();
+    DenseSet<Value> carried;
+    if (carry)
+      carried.insert_range(carry.getEvents());
     for (auto command : list.getOps<rt::CommandOpInterface>()) {
       FailureOr<Operation> operation = writeOperation(command);
       if (failed(operation))
         return failure();
-      std::vector<uint32_t> waits;
+      std::vector<uint32_t> waits, carriedWaits;
       for (Value event : command.getAfter())
-        waits.push_back(index.lookup(event));
+        if (auto argument = dyn_cast<BlockArgument>(event))
+          carriedWaits.push_back(index.lookup(carry.getEvents()[argument.getArgNumber()]));
+        else
+          waits.push_back(index.lookup(event));
       StringAttr label = command.getLabelAttr();
       auto labelOffset = label ? builder_.CreateSharedString(label.str()) : 0;
       auto waitsOffset = waits.empty() ? 0 : builder_.CreateVector(waits);
-      index[command->getResult(0)] = static_cast<uint32_t>(commands.size());
+      auto carriedWaitsOffset = carriedWaits.empty() ? 0 : builder_.CreateVector(carriedWaits);
       commands.push_back(
           table::CreateCommand(builder_, operation->type, operation->offset,
                                static_cast<table::Stream>(command.getCommandStream()), waitsOffset,
-                               labelOffset));
+                               labelOffset, carried.contains(command->getResult(0)), carriedWaitsOffset));
     }
     return builder_.CreateVector(commands);
   }

@@ -1,5 +1,6 @@
 #include "spillway/Conversion/ZeroToRt/ZeroToRt.h"
 
+#include "CarriedWaits.h"
 #include "dialects/Rt/Rt.h"
 #include "runtime/state/State.h"
 #include "spillway/Plan/Activations.h"
@@ -27,6 +28,8 @@ namespace {
 struct Place {
   Value buffer;
   SmallVector<Value> ready;
+  /// Whether it is filled by the call that takes it.
+  bool isBlank = false;
 };
 
 /// The staging of one tier. The handles of one call share a slot, whose bytes
@@ -38,6 +41,8 @@ public:
 
   struct Spot {
     uint64_t offset;
+    /// Of the slot, from `base` on.
+    uint64_t slotBegin, slotEnd;
     /// The call whose slot was overtaken last; null where none was.
     Operation *after;
     /// The calls whose slots are overtaken that no earlier slot has, in order.
@@ -51,13 +56,16 @@ public:
   FailureOr<Spot> take(Operation *handle, Operation *call, const plan::Activations &activations, uint64_t bytes) {
     auto [it, isNew] = slots_.try_emplace(call);
     if (isNew) {
+      using Share = plan::StagingRing::Share;
       auto nnCall = dyn_cast<nn::CallOp>(call);
-      auto slot = ring_.place(pending_.lookup(call), {static_cast<int64_t>(users_.size()), activations.momentOf(call), activations.endsMoment(call),
-                                                      /*mayShare=*/nnCall && !plan::rewritesStates(nnCall)});
+      Share share = !nnCall ? Share::no : plan::rewritesStates(nnCall) ? Share::whileWritten : Share::whileUsed;
+      auto slot = ring_.place(pending_.lookup(call), {static_cast<int64_t>(users_.size()), activations.momentOf(call),
+                                                      activations.endsMoment(call), share});
       if (!slot)
         return handle->emitOpError("takes more bytes than the staging of its tier");
       users_.push_back(call);
-      it->second = {base_ + slot->offset, slot->after < 0 ? nullptr : users_[slot->after], {}};
+      it->second = {base_ + slot->offset, slot->offset, slot->offset + pending_.lookup(call),
+                    slot->after < 0 ? nullptr : users_[slot->after], {}};
       for (; overtaken_ <= slot->after; ++overtaken_)
         it->second.overtaken.push_back(users_[overtaken_]);
     }
@@ -129,7 +137,8 @@ public:
   ProgramBuilder(func::FuncOp function, ArrayAttr arenas, int64_t threads, int64_t ranks,
                  plan::Activations activations)
       : function_(function), module_(function->getParentOfType<ModuleOp>()), threads_(threads),
-        ranks_(ranks), activations_(std::move(activations)), builder_(function.getContext()) {
+        ranks_(ranks), activations_(std::move(activations)), builder_(function.getContext()),
+        carriedWaits_(activations_.room()) {
     auto computeTier = cast<zero::ArenaAttr>(arenas[0]).getTier();
     for (auto arena : arenas.getAsRange<zero::ArenaAttr>())
       tiers_.push_back(std::make_unique<TierState>(arena, module_, computeTier));
@@ -146,6 +155,7 @@ public:
     for (Operation &op : function_.getBody().front())
       if (failed(convert(op)))
         return failure();
+    carriedWaits_.apply(program_.getStep());
     if (failed(emitCheckpoint()))
       return failure();
     function_.erase();
@@ -374,7 +384,7 @@ private:
                               state.getNameAttr());
   }
 
-  Value emitWrite(zero::StateOp state, uint64_t offset, Value source, ValueRange after) {
+  rt::WriteOp emitWrite(zero::StateOp state, uint64_t offset, Value source, ValueRange after) {
     return rt::WriteOp::create(builder_, state.getLoc(), eventType_, state.getSymName(), offset, source,
                                /*rank_stride=*/0, after, state.getNameAttr());
   }
@@ -452,13 +462,15 @@ private:
     if (failed(place))
       return failure();
     if (fetch.getBlank()) {
-      handlePlaces_[fetch] = {*place, stagingFree_};
+      handlePlaces_[fetch] = {*place, stagingFree_, /*isBlank=*/true};
       return success();
     }
     if (&target == &compute())
       unwaitedStores_.clear();
     Value read = emitRead(fetch.getLoc(), state, stateOffset, *place, fetch.getPart() ? bytes : 0,
                           stagingFree_);
+    if (&target == &compute())
+      carriedWaits_.noteFill(consumerOf(fetch.getHandle()), read);
     handlePlaces_[fetch] = {*place, {read}};
     return success();
   }
@@ -495,6 +507,7 @@ private:
       stagingFree_.push_back(end->second);
     }
     if (&target == &compute()) {
+      carriedWaits_.notePiece(consumer, spot->slotBegin, spot->slotEnd);
       for (Operation *call : spot->overtaken)
         llvm::append_range(unwaitedStores_, storeEnds_.lookup(call));
       llvm::append_range(stagingFree_, unwaitedStores_);
@@ -562,6 +575,7 @@ private:
     restoreEnds_[restore] = rt::CopyOp::create(builder_, restore.getLoc(), eventType_,
                                                driveBuffers_.lookup(restore.getOffload()), activation(restore.getResult()),
                                                rt::Stream::read, after, label(restore));
+    carriedWaits_.noteRestored(restoreEnds_[restore], nextMoment_);
     return success();
   }
 
@@ -604,6 +618,7 @@ private:
                                      activation(lookup.getResult()), resident, staging, after,
                                      label(lookup));
     callEnds_[lookup] = end;
+    noteComputed(lookup, end);
     if (resident)
       lastCompute_ = end;
     else
@@ -617,8 +632,10 @@ private:
     llvm::append_range(after, std::exchange(settled_, {}));
     SmallVector<int64_t> origins, held;
     pendingLookups_.clear();
+    bool fills = false;
     auto take = [&](Value operand, SmallVector<Value> &buffers) {
       Place place = placeOf(operand);
+      fills |= place.isBlank;
       buffers.push_back(place.buffer);
       for (Value ready : place.ready)
         if (!llvm::is_contained(after, ready))
@@ -647,7 +664,16 @@ private:
                                         scratch ? plan::scratchPerThread(kernel) : 0, after,
                                         label(call));
     callEnds_[call] = lastCompute_;
+    noteComputed(call, lastCompute_);
+    if (fills)
+      carriedWaits_.noteFill(call, lastCompute_);
     return success();
+  }
+
+  void noteComputed(Operation *op, Value command) {
+    int64_t moment = activations_.momentOf(op);
+    carriedWaits_.noteComputed(command, moment);
+    nextMoment_ = moment + 1;
   }
 
   /// What stays where kernels compute is written by the checkpoint; the rest goes home at once.
@@ -664,7 +690,9 @@ private:
     Value source = handlePlaces_[store.getHandle().getDefiningOp()].buffer;
     auto [offset, bytes] = extentOf(fetch);
     if (computed == zero::Tier::host) {
-      storeEnds_[call].push_back(emitWrite(state, offset, source, callEnds_[call]));
+      rt::WriteOp write = emitWrite(state, offset, source, callEnds_[call]);
+      storeEnds_[call].push_back(write);
+      carriedWaits_.noteWrite(call, write);
       return success();
     }
     SmallVector<Value> after{callEnds_[call]};
@@ -678,8 +706,11 @@ private:
       return store.emitOpError("takes more bytes than the host has for what goes down");
     llvm::append_range(after, spot->after);
     Value onHost = buffer(state.getName(), zero::Tier::host, spot->offset, bytes);
-    storeEnds_[call].push_back(emitCopy(state, source, onHost, rt::Stream::copy_down, after));
-    outgoing.noteWrite(emitWrite(state, offset, onHost, storeEnds_[call].back()));
+    Value down = emitCopy(state, source, onHost, rt::Stream::copy_down, after);
+    storeEnds_[call].push_back(down);
+    rt::WriteOp write = emitWrite(state, offset, onHost, down);
+    outgoing.noteWrite(write);
+    carriedWaits_.noteOutgoing(down, write, spot->offset, spot->offset + plan::StagingRing::slotBytes(bytes));
     return success();
   }
 
@@ -730,6 +761,9 @@ private:
   rt::ProgramOp program_;
   /// Before the prologue, and in the list at hand.
   OpBuilder places_{function_.getContext()}, builder_;
+  CarriedWaits carriedWaits_;
+  /// The moment before which transfers are issued now.
+  int64_t nextMoment_ = 0;
   Type bufferType_ = rt::BufferType::get(builder_.getContext());
   Type eventType_ = rt::EventType::get(builder_.getContext());
   DenseMap<uint32_t, Value> activationBuffers_;

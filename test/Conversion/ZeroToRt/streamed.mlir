@@ -6,9 +6,9 @@
 
 // CHECK-LABEL: rt.program @main ranks(1) threads(2) {
 // CHECK-NEXT: rt.arena host 28672
-// CHECK-NEXT: %[[X:.+]] = rt.buffer "" host[6400, 2048]
+// CHECK-NEXT: %[[X:.+]] = rt.buffer "" host[4096, 2048]
 // CHECK-NEXT: rt.input "x" %[[X]] "f32" [8, 64]
-// CHECK-NEXT: %[[Y:.+]] = rt.buffer "" host[4096, 2304]
+// CHECK-NEXT: %[[Y:.+]] = rt.buffer "" host[6144, 2304]
 // CHECK-NEXT: rt.output "y" %[[Y]] "f32" [8, 72]
 // CHECK-DAG: %[[B:.+]] = rt.buffer "b" host[0, 4096]
 // CHECK-DAG: %[[W0:.+]] = rt.buffer "w" host[12288, 8192]

@@ -62,7 +62,7 @@ Step randomStep(unsigned seed, uint64_t ranks = 1) {
   std::vector<uint64_t> taken;
   for (const StepMoment &moment : step.moments)
     taken.push_back(moment.workingBytes());
-  step.room = SharedRoom(step.activationBytes, taken);
+  step.room = SharedRoom(step.activationBytes, taken, taken.front());
   return step;
 }
 
@@ -329,16 +329,21 @@ TEST(SharedRoom, TellsTheMostThatIsTaken) {
   std::vector<uint64_t> taken(70);
   for (uint64_t &at : taken)
     at = random.below(100) * 4096;
-  SharedRoom room(99 * 4096 - 5, taken);
+  SharedRoom room(99 * 4096 - 5, taken, 5 * 4096);
   EXPECT_EQ(room.bytes(), 99u * 4096);
-  for (size_t first = 0; first < taken.size(); ++first)
+  for (size_t first = 0; first < taken.size(); ++first) {
+    EXPECT_EQ(room.takenBytesFrom(static_cast<int64_t>(first)),
+              std::max<uint64_t>(5 * 4096, *std::max_element(taken.begin() + static_cast<ptrdiff_t>(first), taken.end())));
     for (size_t last = first; last < taken.size(); ++last)
       EXPECT_EQ(room.takenBytes(static_cast<int64_t>(first), static_cast<int64_t>(last)),
                 *std::max_element(taken.begin() + static_cast<ptrdiff_t>(first), taken.begin() + static_cast<ptrdiff_t>(last) + 1));
-  EXPECT_EQ(SharedRoom(8000, {1, 5000}).takenBytes(0, 1), 8192u);
+  }
+  EXPECT_EQ(room.takenBytesFrom(70), 5u * 4096);
+  EXPECT_EQ(SharedRoom(8000, {1, 5000}, 0).takenBytes(0, 1), 8192u);
 }
 
-/// A slot begins low only where the room is free from when what it waits for has ended until its user has.
+/// A slot begins low only where the room is free from when what it waits for has ended until its user has, or until the
+/// next step.
 TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
   int64_t inRoom = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
@@ -346,7 +351,8 @@ TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
     std::vector<uint64_t> taken(1 + random.below(60));
     for (uint64_t &at : taken)
       at = 4096 * random.below(17);
-    SharedRoom room(16 * 4096, taken);
+    uint64_t between = 4096 * random.below(17);
+    SharedRoom room(16 * 4096, taken, between);
     constexpr uint64_t ringBlocks = 12;
     StagingRing ring(ringBlocks * 4096, &room);
     struct Placed {
@@ -359,17 +365,17 @@ TEST(StagingRing, SlotsShareWhatIsFreeBelow) {
     for (int64_t moment = 0; moment < static_cast<int64_t>(taken.size()); ++moment)
       for (uint64_t parts = random.below(4); parts > 0; --parts, ++number) {
         uint64_t bytes = 4096 * (1 + random.below(ringBlocks));
-        bool mayShare = random.below(4) != 0;
-        auto slot = ring.place(bytes, {number, moment, parts == 1, mayShare});
+        auto share = static_cast<StagingRing::Share>(random.below(3));
+        auto slot = ring.place(bytes, {number, moment, parts == 1, share});
         ASSERT_TRUE(slot.has_value());
         Placed now{slot->offset, slot->offset + bytes, number, moment, parts == 1};
         ASSERT_LE(now.end, (16 + ringBlocks) * 4096);
         if (now.begin < room.bytes()) {
           ++inRoom;
-          ASSERT_TRUE(mayShare);
+          ASSERT_NE(share, StagingRing::Share::no);
           const Placed *after = slot->after < 0 ? nullptr : &placed[static_cast<size_t>(slot->after)];
           int64_t since = after ? after->moment + after->endsMoment : 0;
-          ASSERT_LE(room.takenBytes(since, moment), now.begin);
+          ASSERT_LE(share == StagingRing::Share::whileUsed ? room.takenBytes(since, moment) : room.takenBytesFrom(since), now.begin);
         }
         // Slots are filled in their order, so what an earlier one has waited for is done.
         waited = std::max(waited, slot->after);

@@ -66,7 +66,8 @@ private:
 /// One process after the other that trains a bundle.
 class Training {
 public:
-  explicit Training(bool keepsInMemory = false) : keepsInMemory_(keepsInMemory) {
+  explicit Training(bool keepsInMemory = false, bool carries = false)
+      : keepsInMemory_(keepsInMemory), carries_(carries) {
     Pristine::get().copyTo(bundle.folder.path());
   }
 
@@ -76,7 +77,7 @@ public:
   Status open() {
     bundle.executor.reset();
     SPILLWAY_RETURN_IF_ERROR(bundle.openStore());
-    SPILLWAY_RETURN_IF_ERROR(bundle.load(trainedProgram(keepsInMemory_), 2));
+    SPILLWAY_RETURN_IF_ERROR(bundle.load(trainedProgram(keepsInMemory_, carries_), 2));
     step = bundle.store.lastCommit().step;
     return bundle.executor->runPrologue();
   }
@@ -117,7 +118,7 @@ public:
   uint64_t committed = 0;
 
 private:
-  bool keepsInMemory_;
+  bool keepsInMemory_, carries_;
 };
 
 /// What is stored: every chunk compared with its checksum.
@@ -166,12 +167,13 @@ struct CommitCase {
   io::EngineKind engine;
   bool keepsInMemory;
   uint64_t every;
+  bool carries = false;
 };
 
 class CommitTest : public testing::TestWithParam<CommitCase> {};
 
 TEST_P(CommitTest, eachVersionComesBack) {
-  Training training(GetParam().keepsInMemory);
+  Training training(GetParam().keepsInMemory, GetParam().carries);
   constexpr uint64_t steps = 6;
   uint64_t sequence = 0;
   for (uint64_t next = GetParam().every; next <= steps; next += GetParam().every) {
@@ -217,7 +219,10 @@ INSTANTIATE_TEST_SUITE_P(
                     CommitCase{"everyThird", io::EngineKind::pread, false, 3},
                     CommitCase{"keptEveryStep", io::EngineKind::uring, true, 1},
                     CommitCase{"keptEverySecond", io::EngineKind::pread, true, 2},
-                    CommitCase{"keptAtTheEnd", io::EngineKind::pread, true, 6}),
+                    CommitCase{"keptAtTheEnd", io::EngineKind::pread, true, 6},
+                    CommitCase{"carriedEveryStep", io::EngineKind::pread, false, 1, true},
+                    CommitCase{"carriedEveryThird", io::EngineKind::uring, false, 3, true},
+                    CommitCase{"carriedAndKept", io::EngineKind::pread, true, 6, true}),
     [](const auto &info) { return info.param.name; });
 
 TEST(Commit, needsAStepAndLittlePayload) {
@@ -370,6 +375,7 @@ struct CommitFaultCase {
   io::Fault::Kind kind;
   bool keepsInMemory;
   uint64_t every;
+  bool carries = false;
 };
 
 class CommitFaultTest : public testing::TestWithParam<CommitFaultCase> {
@@ -399,7 +405,7 @@ TEST_P(CommitFaultTest, leavesTheLastCommitAtEveryOperation) {
   for (bool inWrites : {false, true}) {
     uint64_t errors = 0, operations = UINT64_MAX;
     for (uint64_t operation = 0; operation < operations; ++operation) {
-      Training training(GetParam().keepsInMemory);
+      Training training(GetParam().keepsInMemory, GetParam().carries);
       Outcome outcome = train(training, inWrites, operation);
       if (operation >= outcome.operations) {
         ASSERT_OK(outcome.status);
@@ -440,8 +446,48 @@ INSTANTIATE_TEST_SUITE_P(
                     CommitFaultCase{"noSpace", io::Fault::noSpace, false, 2},
                     CommitFaultCase{"noSpaceKept", io::Fault::noSpace, true, 1},
                     CommitFaultCase{"shortTransfer", io::Fault::shortTransfer, true, 1},
-                    CommitFaultCase{"stall", io::Fault::stall, true, 2}),
+                    CommitFaultCase{"stall", io::Fault::stall, true, 2},
+                    CommitFaultCase{"ioErrorCarried", io::Fault::ioError, false, 3, true},
+                    CommitFaultCase{"noSpaceCarriedKept", io::Fault::noSpace, true, 2, true},
+                    CommitFaultCase{"stallCarried", io::Fault::stall, false, 3, true}),
     [](const auto &info) { return info.param.name; });
+
+/// A step ends before a write that never does; what comes behind it tells.
+TEST(Commit, aCarriedWriteIsNotWaitedFor) {
+  auto runWithStall = [](Training &training, uint64_t operation) -> Result<uint64_t> {
+    SPILLWAY_ASSIGN_OR_RETURN(auto inner, io::makeEngine(io::EngineKind::pread));
+    auto failing = std::make_unique<io::FailingEngine>(
+        std::move(inner), io::Fault{.kind = io::Fault::stall, .operation = operation});
+    const io::FailingEngine &engine = *failing;
+    training.bundle.writeEngine = std::move(failing);
+    SPILLWAY_RETURN_IF_ERROR(training.open());
+    SPILLWAY_RETURN_IF_ERROR(training.runStep());
+    return engine.operations();
+  };
+  uint64_t last = 0;
+  {
+    Training training;
+    Result<uint64_t> operations = runWithStall(training, UINT64_MAX);
+    ASSERT_TRUE(operations.ok());
+    last = *operations - 1;
+  }
+  {
+    Training training;
+    EXPECT_FALSE(runWithStall(training, last).ok());
+  }
+  for (bool settles : {false, true}) {
+    Training training(/*keepsInMemory=*/false, /*carries=*/true);
+    Result<uint64_t> ran = runWithStall(training, last);
+    ASSERT_TRUE(ran.ok()) << ran.error().message;
+    EXPECT_LT(training.bundle.executor->writtenBytes(), plannedWriteBytes(training.bundle.program.step));
+    Status status = settles ? training.bundle.executor->settle() : training.runStep();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::machine);
+    EXPECT_NE(status.error().message.find("moved no byte"), std::string::npos) << status.error().message;
+    training.close();
+    expectCommitted(training.bundle.folder.path(), 0);
+  }
+}
 
 /// A flipped bit on its way to the drive is found by whoever opens the bundle next.
 TEST(Commit, corruptWritesOfTheLastStepAreFound) {
@@ -484,13 +530,14 @@ struct PowerCase {
   const char *name;
   bool keepsInMemory;
   uint64_t every;
+  bool carries = false;
 };
 
 class PowerLossTest : public testing::TestWithParam<PowerCase> {};
 
 TEST_P(PowerLossTest, atEveryInstantTheLastCommitIsFound) {
   constexpr uint64_t steps = 4;
-  Training training(GetParam().keepsInMemory);
+  Training training(GetParam().keepsInMemory, GetParam().carries);
   Journal journal;
   auto inner = io::makeEngine(io::EngineKind::pread);
   ASSERT_TRUE(inner.ok());
@@ -543,7 +590,8 @@ TEST_P(PowerLossTest, atEveryInstantTheLastCommitIsFound) {
 INSTANTIATE_TEST_SUITE_P(Kinds, PowerLossTest,
                          testing::Values(PowerCase{"everyStep", false, 1},
                                          PowerCase{"everySecond", false, 2},
-                                         PowerCase{"kept", true, 1}),
+                                         PowerCase{"kept", true, 1},
+                                         PowerCase{"carriedEverySecond", false, 2, true}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace

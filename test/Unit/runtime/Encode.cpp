@@ -95,7 +95,8 @@ private:
           std::visit([&](const auto &value) { return encodeOperation(value); }, command.operation);
       encoded.push_back(table::CreateCommandDirect(builder_, type, operation,
                                                    static_cast<table::Stream>(command.stream),
-                                                   &command.waits, command.label.c_str()));
+                                                   &command.waits, command.label.c_str(),
+                                                   command.isCarried, &command.carriedWaits));
     }
     return encoded;
   }

@@ -642,15 +642,25 @@ TEST(Executor, aRankThatFailsEndsTheOthers) {
 } // namespace
 
 TEST(RunTimes, areWhatStreamsDidAndWaitedFor) {
-  std::vector<Command> commands(3);
+  std::vector<Command> commands(4);
   commands[0].stream = StreamKind::read;
   commands[1] = {.operation = LaunchOperation{}, .stream = StreamKind::compute, .waits = {0}, .label = ""};
   commands[2].stream = StreamKind::write;
   commands[2].waits = {1};
-  // It waits 30 for the read, computes 10, and the write ends 5 later.
-  std::vector<CommandTimes> times = {{0, 0, 40}, {10, 40, 50}, {0, 50, 55}};
-  RunTimes sums = sumTimes(commands, times, 0, 56);
+  commands[3].stream = StreamKind::write;
+  commands[3].isCarried = true;
+  // It waits 30 for the read, computes 10, and the write ends 5 later; another one goes on.
+  std::vector<CommandTimes> times = {{0, 0, 40}, {10, 40, 50}, {0, 50, 55}, {}};
+  RunTimes sums = sumTimes(commands, times, {}, 0, 56);
   EXPECT_EQ(sums.wallNs, 56);
   EXPECT_EQ(sums.computeNs, 10);
   EXPECT_EQ(sums.blockedOnIoNs, 35);
+
+  // What the step before has carried counts where it ends last.
+  commands[1].carriedWaits = {3};
+  times[0].ended = 9;
+  std::vector<CommandTimes> previous = {{}, {}, {}, {-50, -40, 40}};
+  EXPECT_EQ(sumTimes(commands, times, previous, 0, 56).blockedOnIoNs, 35);
+  previous[3].ended = 8;
+  EXPECT_EQ(sumTimes(commands, times, previous, 0, 56).blockedOnIoNs, 5);
 }

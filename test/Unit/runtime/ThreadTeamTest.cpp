@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <cfenv>
 #include <vector>
@@ -15,31 +16,29 @@ using namespace spillway;
 
 namespace {
 
-struct Part {
-  int64_t first = 0, last = 0;
-};
-
-TEST(ThreadTeam, dividesEvenlyContiguouslyAndCompletely) {
+TEST(ThreadTeam, dividesEvenlyAndCompletely) {
   for (unsigned threads = 1; threads <= 5; ++threads) {
     auto team = ThreadTeam::create(threads);
     ASSERT_TRUE(team.ok());
     for (int64_t units : {0, 1, 2, 3, 4, 5, 7, 64, 1001}) {
-      std::vector<Part> parts(threads);
+      std::vector<std::atomic<int>> counters(static_cast<size_t>(units));
+      std::atomic<int64_t> shortest = units, longest = 0;
       (*team)->run(100, 100 + units, [&](int64_t first, int64_t last, unsigned thread) {
-        parts[thread] = {first, last};
+        EXPECT_LT(thread, threads);
+        EXPECT_LT(first, last);
+        for (int64_t unit = first; unit < last; ++unit)
+          ++counters[static_cast<size_t>(unit - 100)];
+        for (int64_t least = shortest; last - first < least && !shortest.compare_exchange_weak(least, last - first);) {
+        }
+        for (int64_t most = longest; last - first > most && !longest.compare_exchange_weak(most, last - first);) {
+        }
       });
-      int64_t next = 100, shortest = units, longest = 0;
-      for (Part part : parts) {
-        if (part.first == part.last)
-          continue;
-        EXPECT_EQ(part.first, next);
-        next = part.last;
-        shortest = std::min(shortest, part.last - part.first);
-        longest = std::max(longest, part.last - part.first);
-      }
-      EXPECT_EQ(next, 100 + units);
+      for (const std::atomic<int> &counter : counters)
+        EXPECT_EQ(counter, 1);
       if (units > 1)
         EXPECT_LE(longest - shortest, 1);
+      if (threads > 1)
+        EXPECT_LE(longest, std::max<int64_t>(1, (units + threads - 1) / threads));
     }
   }
 }
@@ -57,17 +56,16 @@ TEST(ThreadTeam, runsManyPiecesInARow) {
     EXPECT_EQ(counter, 20'000);
 }
 
-TEST(ThreadTeam, runsEachPartOnceHoweverLateItsThreadComes) {
-  // Most of so many threads come after the caller has run their parts.
+TEST(ThreadTeam, runsEachPieceOnceHoweverLateItsThreadComes) {
+  // Most of so many threads come after the caller has run their pieces.
   constexpr unsigned threads = 32;
   auto team = ThreadTeam::create(threads);
   ASSERT_TRUE(team.ok());
   std::array<int, threads> counters{};
   for (int round = 1; round <= 2'000; ++round) {
-    (*team)->run(0, threads, [&](int64_t first, int64_t last, unsigned part) {
+    (*team)->run(0, threads, [&](int64_t first, int64_t last, unsigned) {
       EXPECT_EQ(last, first + 1);
-      EXPECT_EQ(first, part);
-      ++counters[part];
+      ++counters[static_cast<size_t>(first)];
     });
     for (int counter : counters)
       ASSERT_EQ(counter, round);

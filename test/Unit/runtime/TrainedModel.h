@@ -61,9 +61,26 @@ inline constexpr Slice batchPlace{Tier::host, 0, 16}, ratePlace{Tier::host, 64, 
     tilePlace{Tier::host, 20480, streamedBytes / 2},
     tileMomentPlace{Tier::host, 28672, streamedBytes / 2}, frozenPlace{Tier::host, 36864, 4096};
 
+/// The step before may go on with its writes when the next one starts, whose commands wait where they must.
+inline void carryWrites(Program &program) {
+  for (Command &command : program.step)
+    command.isCarried = std::holds_alternative<WriteOperation>(command.operation);
+  for (Command &command : program.step)
+    for (uint32_t other = 0; other < program.step.size(); ++other) {
+      auto *write = std::get_if<WriteOperation>(&program.step[other].operation);
+      auto *read = std::get_if<ReadOperation>(&command.operation);
+      auto meets = [](const Slice &a, const Slice &b) {
+        return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+      };
+      bool isSameFile = write && read && read->state == write->state && read->offset == write->offset;
+      if (write && read && (isSameFile || meets(read->target, write->source)))
+        command.carriedWaits.push_back(other);
+    }
+}
+
 /// Where `keepsInMemory`, a checkpoint writes the states that stay; else they are read and
 /// written by the step as well.
-inline Program trainedProgram(bool keepsInMemory) {
+inline Program trainedProgram(bool keepsInMemory, bool carries = false) {
   Program program;
   program.threads = 2;
   program.arenaBytes = {0, 40960};
@@ -132,6 +149,8 @@ inline Program trainedProgram(bool keepsInMemory) {
     keptUpdated = {updated};
   add(last, write(kept, 0, keptPlace, keptUpdated));
   add(last, write(keptMoment, 0, keptMomentPlace, keptUpdated));
+  if (carries)
+    carryWrites(program);
   return program;
 }
 

@@ -565,12 +565,12 @@ rt.program @main ranks(1) threads(1) {
   rt.arena host 4096
   %a = rt.buffer "a" host[0, 4096]
   rt.prologue {
-  }
-  rt.step {
   ^bb0(%b: !rt.buffer):
     // expected-error@+1 {{C7: takes a buffer that is no rt.buffer}}
     %0 = rt.copy %b into %a on compute
   }
+  rt.step {
+  }
 }
 
 // -----
@@ -579,12 +579,12 @@ rt.program @main ranks(1) threads(1) {
   rt.arena host 4096
   %a = rt.buffer "a" host[0, 4096]
   rt.prologue {
-  }
-  rt.step {
   ^bb0(%b: !rt.buffer):
     // expected-error@+1 {{C7: takes a buffer that is no rt.buffer}}
     %0 = rt.all_gather %a into %b
   }
+  rt.step {
+  }
 }
 
 // -----
@@ -593,11 +593,11 @@ rt.program @main ranks(1) threads(1) {
   rt.arena host 4096
   %a = rt.buffer "a" host[0, 4096]
   rt.prologue {
-  }
-  rt.step {
   ^bb0(%e: !rt.event):
     // expected-error@+1 {{C2: waits for what is no command of the same list}}
     %0 = rt.read @w[0] into %a after(%e)
+  }
+  rt.step {
   }
 }
 
@@ -674,5 +674,97 @@ rt.program @main ranks(1) threads(1) {
   rt.step {
     // expected-error@+1 {{C4: @k takes 2 inputs and gives 1 results}}
     %0 = rt.launch @k(%a) into (%b) units [0, 1]
+  }
+}
+
+// -----
+
+zero.state @s "s" : tensor<1024xf32> role(<parameter>) rewritten source(#zero.splat<0.0 : f32>)
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %s = rt.buffer "s" host[0, 4096]
+  rt.prologue {
+  }
+  // expected-error@+1 {{C3: has 0 arguments and carries 1 events}}
+  rt.step {
+    %0 = rt.read @s[0] into %s
+    %1 = rt.write %s into @s[0] after(%0)
+    rt.carry %1
+  }
+}
+
+// -----
+
+zero.state @s "s" : tensor<1024xf32> role(<parameter>) rewritten source(#zero.splat<0.0 : f32>)
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %s = rt.buffer "s" host[0, 4096]
+  rt.prologue {
+  }
+  rt.step {
+  ^bb0(%before: !rt.event):
+    %0 = rt.read @s[0] into %s after(%before)
+    // expected-error@+1 {{C3: carries what is no write, or twice}}
+    rt.carry %0
+  }
+}
+
+// -----
+
+// The bytes may still be written from when the next step reads into them.
+zero.state @s "s" : tensor<1024xf32> role(<parameter>) rewritten source(#zero.splat<0.0 : f32>)
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %s = rt.buffer "s" host[0, 4096]
+  rt.prologue {
+  }
+  rt.step {
+  ^bb0(%before: !rt.event):
+    // expected-error@+1 {{C5: bytes [0, 4096) of host are touched with no order to another command of the step before}}
+    %0 = rt.read @s[0] into %s
+    // expected-note@+1 {{the other command}}
+    %1 = rt.write %s into @s[0] after(%0)
+    rt.carry %1
+  }
+}
+
+// -----
+
+// The state may still be written when the next step reads it, to other bytes.
+zero.state @s "s" : tensor<1024xf32> role(<parameter>) rewritten source(#zero.splat<0.0 : f32>)
+zero.state @t "t" : tensor<1024xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %s = rt.buffer "s" host[0, 4096]
+  %t = rt.buffer "t" host[4096, 4096]
+  rt.prologue {
+  }
+  rt.step {
+  ^bb0(%before: !rt.event):
+    // expected-error@+1 {{C5: bytes [0, 4096) of 's' are touched with no order to another command of the step before}}
+    %0 = rt.read @s[0] into %t
+    %1 = rt.read @t[0] into %s after(%before)
+    // expected-note@+1 {{the other command}}
+    %2 = rt.write %s into @s[0] after(%1)
+    rt.carry %2
+  }
+}
+
+// -----
+
+// The input is written between the steps.
+zero.state @s "s" : tensor<1024xf32> role(<parameter>) rewritten source(#zero.splat<0.0 : f32>)
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %x = rt.buffer "x" host[0, 4096]
+  rt.input "x" %x "f32" [1024]
+  rt.prologue {
+  }
+  rt.step {
+  ^bb0(%before: !rt.event):
+    // expected-error@+2 {{C5: bytes [0, 4096) of host are touched with no order to another command of the step before}}
+    // expected-note@+1 {{the other command}}
+    %0 = rt.write %x into @s[0]
+    rt.carry %0
   }
 }

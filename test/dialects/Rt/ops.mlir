@@ -2,6 +2,7 @@
 // RUN: spillway-opt %s --mlir-print-op-generic | spillway-opt | FileCheck %s
 
 zero.state @w "w" : tensor<64x32xf32> role(<parameter>) layout(<1>) source(#zero.splat<0.0 : f32>)
+zero.state @s "s" : tensor<1024xf32> role(<parameter>) rewritten source(#zero.splat<0.0 : f32>)
 zero.state @e "e" : tensor<10x64xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
 nn.kernel private @gemm(tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<1024xf32>
     attributes {schedule = #nn.schedule<map>, units = 2 : i64, scratch = 0 : i64, cost = #nn.cost<1, 1>}
@@ -92,5 +93,25 @@ rt.program @waiting ranks(1) threads(1) {
     %1 = rt.copy %s into %y on read after(%0)
     // CHECK-NEXT: rt.launch @k
     %2 = rt.launch @k(%y) into (%x) units [0, 1] after(%1)
+  }
+}
+
+// The next step reads what this one still writes, into the bytes that it is written from, when it has been written.
+// CHECK: rt.program @carried ranks(1) threads(1) {
+rt.program @carried ranks(1) threads(1) {
+  rt.arena host 8192
+  %s = rt.buffer "s" host[0, 4096]
+  rt.prologue {
+  }
+  // CHECK: rt.step {
+  rt.step {
+  // CHECK-NEXT: ^bb0(%[[BEFORE:.+]]: !rt.event):
+  ^bb0(%before: !rt.event):
+    // CHECK-NEXT: rt.read @s[0] into %[[S:.+]] after(%[[BEFORE]])
+    %0 = rt.read @s[0] into %s after(%before)
+    // CHECK-NEXT: %[[W:.+]] = rt.write %[[S]] into @s[0]
+    %1 = rt.write %s into @s[0] after(%0)
+    // CHECK-NEXT: rt.carry %[[W]]
+    rt.carry %1
   }
 }
