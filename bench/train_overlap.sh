@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A training step of a GPT-2 of 124 M parameters (4 x 256, AdamW) whose states stream from and to the drive: its time
+# Training steps of a GPT-2 of 124 M parameters (4 x 256, AdamW) whose states stream from and to the drive: their time
 # over the longer of the step with all in memory and its transfers alone, on the bare disk, and under throttles at
 # which these take as long: the drive's own rates made lower by one factor; and one rate for each direction, so that
 # reads and writes both take that long. Activations are kept, so that both steps compute the same.
@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:?usage: train_overlap.sh BUILD [FOLDER] [MEMORY] [ROUNDS]}" && pwd)/bin
 mkdir -p "${2:-overlap-files}"
 cd "${2:-overlap-files}"
-memory=${3:-1200MiB} rounds=${4:-3}
+memory=${3:-1600MiB} rounds=${4:-3}
 
 [ -f train.onnx ] || "$bin/spillway-modelgen" gpt2 train.onnx --layers 12 --hidden 768 --heads 12 \
   --vocab 50257 --ctx 1024 --ffn 3072 --dynamic --outputs loss --external train.bin
@@ -45,44 +45,57 @@ measure() {
 }
 echo "the bare disk"
 measure | tee bare.txt
-cp machine.json calibrated.json
 
-# Plans anew for a drive of these rates, and runs on it.
+# What the planner is told of the machine: this drive, and cores that compute the step in the time that was measured.
+"$bin/spillway" inspect resident.spill --json >resident.json
+python3 - <<'PYTHON'
+import json
+
+machine, measured = json.load(open("machine.json")), float(open("bare.txt").read().split()[-6]) * 1e-3
+share = json.load(open("resident.json"))["plan"]["step"]["predicted_seconds"] / measured
+for kind in machine["flops_per_thread"]:
+    machine["flops_per_thread"][kind] *= share
+machine["memory_bytes_per_second"] *= share
+json.dump(machine, open("calibrated.json", "w"))
+PYTHON
+
+# Rates at which the bytes that the plan moves take $2 of the step that computes alone: each direction's own (`each`), or the
+# drive's by one factor (`drive`). Plans anew for them, twice, since other rates move other bytes, and runs on the last ones.
 throttled() {
-  python3 - "$1" "$2" <<'PYTHON'
+  for pass in plan again measure; do
+    "$bin/spillway" inspect streamed.spill --json >streamed.json
+    python3 - "$1" "$2" >rates.txt <<'PYTHON'
 import json
 import sys
 
-machine = json.load(open("calibrated.json"))
-for channel, rate in zip(("read", "write"), sys.argv[1:]):
-    machine["channels"][channel]["bytes_per_second"] = float(rate)
+kind, share = sys.argv[1], float(sys.argv[2])
+seconds = float(open("bare.txt").read().split()[-6]) * 1e-3 * share
+streamed, machine = json.load(open("streamed.json")), json.load(open("calibrated.json"))
+channels = [machine["channels"][name] for name in ("read", "write")]
+moved = [streamed["read_bytes_step"], streamed["write_bytes_step"]]
+rates = [channel["bytes_per_second"] for channel in channels]
+factors = [bytes / seconds / rate for bytes, rate in zip(moved, rates)]
+if kind == "drive":
+    factors = [max(factors)] * 2
+    if "drive_bytes_per_second" in machine:
+        machine["drive_bytes_per_second"] *= factors[0]
+else:
+    machine.pop("drive_bytes_per_second", None)
+for channel, rate, factor in zip(channels, rates, factors):
+    channel["bytes_per_second"] = rate * factor
 json.dump(machine, open("machine.json", "w"))
+print(*(int(rate * factor) for rate, factor in zip(rates, factors)))
 PYTHON
-  plan_streamed
-  measure --throttle-read "$1" --throttle-write "$2" | tail -n 1
-}
-# Rates at which the bytes of each direction, those of `bare.txt`, take $1 of the step that computes alone.
-each_at() {
-  awk -v share="$1" 'END { printf "%d %d\n", $1 * 1e12 / $5 / share, $3 * 1e12 / $5 / share }' bare.txt
+    [ $pass = measure ] || plan_streamed
+  done
+  measure --throttle-read "$(cut -d ' ' -f 1 rates.txt)" --throttle-write "$(cut -d ' ' -f 2 rates.txt)" | tail -n 1
 }
 if [ "$memory" = offload ]; then
   echo "throttled: each direction takes half of the step (ratio at most 1.05)"
-  throttled $(each_at 0.5)
+  throttled each 0.5
   exit
 fi
-# The drive's own rates by one factor, at which the slower direction takes as long as the step.
-slower_drive() {
-  python3 - $(each_at 1) <<'PYTHON'
-import json
-import sys
-
-channels = json.load(open("calibrated.json"))["channels"]
-rates = [channels[channel]["bytes_per_second"] for channel in ("read", "write")]
-factor = max(float(asked) / rate for asked, rate in zip(sys.argv[1:], rates))
-print(*(int(factor * rate) for rate in rates))
-PYTHON
-}
 echo "throttled: such a drive, slower; its transfers take as long as the step (ratio at most 1.10)"
-throttled $(slower_drive)
+throttled drive 1
 echo "throttled: reads and writes each take as long as the step"
-throttled $(each_at 1)
+throttled each 1

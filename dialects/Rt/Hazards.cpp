@@ -8,6 +8,7 @@ using namespace spillway::rt;
 
 namespace {
 
+constexpr unsigned writeStream = 2;
 constexpr uint32_t never = std::numeric_limits<uint32_t>::max();
 
 /// Who must have started, and so who must have ended, when a command starts.
@@ -208,7 +209,8 @@ public:
       return std::nullopt;
     hazard->list = Hazard::List::step;
     hazard->otherIsCarried = hazard->other < carried && hazard->kind == Hazard::Kind::unordered;
-    hazard->other = hazard->otherIsCarried ? carrying.indices[hazard->other] : hazard->other - carried;
+    if (hazard->kind == Hazard::Kind::unordered)
+      hazard->other = hazard->otherIsCarried ? carrying.indices[hazard->other] : hazard->other - carried;
     hazard->command = hazard->command < carried ? carrying.indices[hazard->command] : hazard->command - carried;
     return hazard;
   }
@@ -248,7 +250,7 @@ private:
     return std::nullopt;
   }
 
-  /// Whatever reads or writes bytes of a file that a carried command writes.
+  /// Whatever reads bytes of a file that a carried command writes. Writes begin behind all that is carried.
   static std::optional<Hazard> touchFiles(const Carrying &carrying, const Order &order) {
     auto carried = static_cast<uint32_t>(carrying.indices.size());
     std::map<uint32_t, std::vector<uint32_t>> writers;
@@ -257,7 +259,7 @@ private:
         writers[file->state].push_back(index);
     for (uint32_t index = carried; index < carrying.commands.size(); ++index) {
       const auto &file = carrying.commands[index].file;
-      if (!file)
+      if (!file || carrying.commands[index].stream == writeStream)
         continue;
       for (uint32_t writer : writers[file->state]) {
         const FileBytes &written = *carrying.commands[writer].file;

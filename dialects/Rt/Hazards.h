@@ -30,7 +30,7 @@ struct AccessedBytes {
 std::vector<AccessedBytes> accessesOfGather(AccessedBytes source, AccessedBytes target);
 
 /// Bytes of a state's file. Versions of a state lie apart, so that what a step reads and what it writes there do not
-/// meet; but what it has written is what the next one reads, and writes again.
+/// meet; but what it has written is what the next one reads.
 struct FileBytes {
   uint32_t state = 0;
   uint64_t offset = 0;
@@ -46,7 +46,7 @@ struct CommandAccesses {
   std::optional<FileBytes> file = std::nullopt;
   /// Of a write of a step: whether it may go on when the step has ended.
   bool isCarried = false;
-  /// Commands of the step that have ended in the step before.
+  /// Commands of the step that have ended in the step before. Not of the write stream, which begins nothing before that.
   std::vector<uint32_t> carriedWaits = {};
 };
 
@@ -75,7 +75,8 @@ struct Hazard {
 
 /// Looks at a prologue and at repeated steps, each with a checkpoint behind it. `inputs` are written before each
 /// step and `outputs` read after it; what the checkpoint reads before it writes there is left by each step for the next
-/// one. What a step carries may go on until the next one ends; before a checkpoint it has ended. A command may write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses.
+/// one. What a step carries may go on until the next one ends; before a checkpoint it has ended. A command may write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses, and the
+/// square of a state's reads and writes.
 std::optional<Hazard> findHazard(const std::vector<CommandAccesses> &prologue,
                                  const std::vector<CommandAccesses> &step,
                                  const std::vector<CommandAccesses> &checkpoint,

@@ -77,7 +77,8 @@ LogicalResult verifyList(Operation *list) {
     if (!command)
       return op.emitOpError("C1: is no command, but stands among them");
     for (Value event : command.getAfter())
-      if ((!event.getDefiningOp() && !isStep) || event.getParentBlock() != &body)
+      if ((!event.getDefiningOp() && (!isStep || command.getCommandStream() == Stream::write)) ||
+          event.getParentBlock() != &body)
         return op.emitOpError("C2: waits for what is no command of the same list");
   }
   return success();

@@ -22,7 +22,7 @@ def Rt_ProgramOp : Rt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
     - C3: a tier has one arena.
     - C4: every buffer lies inside its arena, on every rank.
     - C5: commands that touch the same bytes, one of them writing, are ordered by streams and events. So are those that a
-      step carries and those of the next one, also where they touch the same bytes of a state.
+      step carries and those of the next one, also where these read what is written of a state.
     - C6: nothing is read before it was written: by an input, the prologue, or the same step. What the
       checkpoint takes of what it has not written stays from step to step, and each step leaves it written.
     - C7: every buffer that is taken is an `rt.buffer`.
@@ -102,7 +102,8 @@ def Rt_StepOp : Rt_ListOp<"step"> {
 
     **Constraints**
     - C1: the body holds only commands, and an `rt.carry` behind them where it has arguments.
-    - C2: commands wait only for commands of the step, and for its arguments.
+    - C2: commands wait only for commands of the step and, but those of the write stream, for its arguments: writes begin
+      when all that is carried has ended.
     - C3: the `rt.carry` has an operand for each argument, each the event of another write.
   }];
   let extraClassDeclaration = [{

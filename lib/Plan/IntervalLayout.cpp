@@ -13,7 +13,7 @@ using namespace spillway::plan;
 namespace {
 
 /// A layout may take this share more bytes than another one to leave the upper ones free for longer.
-constexpr uint64_t toleratedShare = 256;
+constexpr uint64_t toleratedShare = 4096;
 
 /// Intervals by the moments at which they live, in windows of fixed length, so
 /// that only neighbours in time are looked at.
@@ -164,6 +164,13 @@ IntervalLayout spillway::plan::layoutIntervals(const std::vector<Interval> &inte
   tryOrder([&](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
   uint64_t most = std::ranges::min(layouts, {}, &IntervalLayout::bytes).bytes;
   most += most / toleratedShare;
-  std::erase_if(layouts, [&](const IntervalLayout &layout) { return layout.bytes > most; });
-  return std::ranges::min(layouts, {}, [&](const IntervalLayout &layout) { return sumOfHeights(intervals, layout); });
+  IntervalLayout best;
+  double least = std::numeric_limits<double>::infinity();
+  for (IntervalLayout &layout : layouts)
+    if (layout.bytes <= most)
+      if (double sum = sumOfHeights(intervals, layout); sum < least) {
+        least = sum;
+        best = std::move(layout);
+      }
+  return best;
 }

@@ -25,8 +25,3 @@ std::optional<PieceIssue> Prefetcher::next(const StagedPiece &piece) {
   ++count_;
   return issue;
 }
-
-std::optional<int64_t> Prefetcher::peekFreedBy(const StagedPiece &piece) const {
-  auto slot = staging_.peek(piece.bytes, userOf(piece));
-  return slot ? std::optional(slot->after) : std::nullopt;
-}

@@ -311,8 +311,13 @@ void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, uint6
   if (spare_.compute < tile.bytes && spare_.host < tile.partBytes)
     return;
   auto bytes = static_cast<double>(tile.partBytes);
-  auto freedBy = prefetcher_.peekFreedBy(pieceOf({tile}, moment, part, static_cast<int64_t>(ends_.size()), lastLookup_));
-  double there = freedBy ? freedAt(*freedBy) : 0;
+  auto slot = prefetcher_.peek(pieceOf({tile}, moment, part, static_cast<int64_t>(ends_.size()), lastLookup_));
+  double there = slot ? freedAt(slot->after) : 0;
+  if (slot && before_ && !hasHostTier_)
+    there = std::max(there, lastEnd(stagingLeft_.find(slot->offset, slot->offset + StagingRing::slotBytes(tile.gatheredBytes)),
+                                    before_->stagedEnds));
+  if (before_)
+    there = std::max(there, before_->tileEnds[tile.state][tile.index]);
   bool readIsLate = false;
   if (home(tile) == Home::nvme && !tile.isBlank) {
     there = std::max({there, readStart_, readFree_}) + channelSeconds(readChannel(), bytes) +
@@ -324,7 +329,7 @@ void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, uint6
     there = send(copyChannel(), copyFree, there, tile.partBytes);
   if (tile.isPartitioned)
     there = send(gatherChannel(), gatherFree, there, tile.gatheredBytes);
-  if (freedBy && there <= partReady)
+  if (slot && there <= partReady)
     return;
   if (tile.bytes <= spare_.compute) {
     home(tile) = Home::compute;

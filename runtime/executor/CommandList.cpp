@@ -58,22 +58,29 @@ void RunState::start(CommandList &list) {
 }
 
 void RunState::precede(RunState &next) {
-  std::lock_guard lock(mutex_);
-  next_ = &next;
-  if (error_)
-    next.fail(*error_, isNotFinite_);
+  {
+    std::lock_guard lock(mutex_);
+    next_ = &next;
+    if (!error_)
+      return;
+  }
+  next.fail(*error_, isNotFinite_);
 }
 
 void RunState::fail(Error error, bool isNotFinite) {
-  std::lock_guard lock(mutex_);
-  if (error_)
-    return;
-  error_ = std::move(error);
-  isNotFinite_ = isNotFinite;
-  failed_.store(true, std::memory_order_release);
-  // Before those who wait for this find that they wait in vain.
-  if (next_)
-    next_->fail(*error_, isNotFinite);
+  RunState *next;
+  {
+    std::lock_guard lock(mutex_);
+    if (error_)
+      return;
+    error_ = std::move(error);
+    isNotFinite_ = isNotFinite;
+    failed_.store(true, std::memory_order_release);
+    next = next_;
+  }
+  // Before those who wait for this find that they wait in vain. The error does not change any more.
+  if (next)
+    next->fail(*error_, isNotFinite);
   list_->failEvents();
   communicator_.abort(*error_);
 }

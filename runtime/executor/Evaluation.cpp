@@ -81,6 +81,8 @@ public:
     places_[index] = static_cast<uint32_t>(kept_.size());
     kept_.push_back(commands_[index]);
     kept_.back().waits = std::move(waits);
+    // Nothing is carried into it.
+    kept_.back().carriedWaits.clear();
   }
 
   std::vector<Command> take() { return std::move(kept_); }

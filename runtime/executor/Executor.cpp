@@ -194,15 +194,24 @@ public:
       if (workers_[stream] && hasWork(static_cast<StreamKind>(stream), pass))
         tickets[stream] = workers_[stream]->run(pass);
     runStream(StreamKind::compute, pass);
+    constexpr auto writes = static_cast<size_t>(StreamKind::write);
+    bool carries = carries_ && &pass == step_.get() && tickets[writes];
     for (size_t stream = 0; stream < streamCount; ++stream)
-      if (tickets[stream] && !leaves(static_cast<StreamKind>(stream), pass, *tickets[stream]))
+      if (tickets[stream] && !(carries && stream == writes))
         workers_[stream]->join(*tickets[stream]);
     std::span<const CommandTimes> previousTimes;
     if (before) {
-      workers_[static_cast<size_t>(StreamKind::write)]->join(before->ticket);
+      workers_[writes]->join(before->ticket);
       previousTimes = before->pass->list.times();
     }
+    if (carries)
+      leaveWrites(pass, *tickets[writes]);
     sums = sumTimes(list.commands(), list.times(), previousTimes, begin, now());
+    // What it computed with may not be what the step before has made.
+    if (before && before->pass->state.failed()) {
+      watchedIsFinite_ = true;
+      return before->pass->state.status().error().in("what the step before has made");
+    }
     // A fault explains values that are not finite.
     if (Status status = state.status(); !status.ok() && !state.endedByNotFinite())
       return status;
@@ -219,7 +228,7 @@ public:
     return writes_ ? writes_->lastCommit() : resources_.store.lastCommit();
   }
 
-  uint64_t writtenBytes() const { return writes_ ? writes_->movedBytes() : 0; }
+  uint64_t writtenBytes() const { return writes_ ? writes_->writtenBytes() : 0; }
 
   RunTimes prologueSums;
   RunTimes stepSums;
@@ -263,17 +272,15 @@ private:
     return !pass.list.order(kind).empty() || isCommitting(kind, pass);
   }
 
-  /// Whether a stream goes on when a pass has ended: the write stream behind a step, with what is carried.
-  bool leaves(StreamKind kind, Pass &pass, Worker::Ticket ticket) {
-    if (kind != StreamKind::write || !carries_ || &pass != &*step_)
-      return false;
-    for (uint32_t index : pass.list.order(kind))
+  /// Waits for the writes of a step that it does not carry; for all where it has failed.
+  void leaveWrites(Pass &pass, Worker::Ticket ticket) {
+    for (uint32_t index : pass.list.order(StreamKind::write))
       if (!pass.list[index].isCarried)
         pass.list.event(index).wait();
     if (pass.state.failed())
-      return false;
-    carried_ = {&pass, ticket};
-    return true;
+      workers_[static_cast<size_t>(StreamKind::write)]->join(ticket);
+    else
+      carried_ = {&pass, ticket};
   }
 
   Status startStreams() {

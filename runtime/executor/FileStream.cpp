@@ -13,6 +13,9 @@ FileStream::FileStream(StreamKind kind, io::Engine &engine, std::chrono::millise
 }
 
 void FileStream::run(CommandList &list, RunState &state) {
+  // What a run before has left in flight has been waited for.
+  if (state.failed())
+    return;
   list_ = &list;
   state_ = &state;
   position_ = 0;
@@ -30,7 +33,7 @@ Status FileStream::pump() {
       break;
     completions_.clear();
     SPILLWAY_RETURN_IF_ERROR(patience_.poll(completions_));
-    movedBytes_.store(patience_.movedBytes(), std::memory_order_relaxed);
+    noteWritten();
     for (const io::Completion &completion : completions_)
       SPILLWAY_RETURN_IF_ERROR(complete(completion));
   }

@@ -24,8 +24,8 @@ public:
   /// waited for no longer than the timeout again.
   void run(CommandList &list, RunState &state);
 
-  /// That its engine has read and written so far. Any thread.
-  uint64_t movedBytes() const { return movedBytes_.load(std::memory_order_relaxed); }
+  /// That its engine has written so far. Any thread.
+  uint64_t writtenBytes() const { return writtenBytes_.load(std::memory_order_relaxed); }
 
 protected:
   /// The engine outlives the stream. A drive that says nothing for `timeout` while requests are
@@ -46,6 +46,8 @@ protected:
   std::optional<uint32_t> nextCommand();
   bool allBegun() const { return position_ == list_->order(kind_).size(); }
   void endCommand(uint32_t index);
+  /// After transfers.
+  void noteWritten() { writtenBytes_.store(engine_.counters().writtenBytes, std::memory_order_relaxed); }
   Error withLabel(Error error, uint32_t index) const;
 
   io::Engine &engine_;
@@ -71,7 +73,7 @@ private:
   /// The next command in the stream's order.
   size_t position_ = 0;
   std::vector<io::Completion> completions_;
-  std::atomic<uint64_t> movedBytes_{0};
+  std::atomic<uint64_t> writtenBytes_{0};
 };
 
 } // namespace spillway

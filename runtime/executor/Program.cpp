@@ -408,7 +408,7 @@ private:
     return {};
   }
 
-  /// Only writes of the step go on behind its end, and only the next step waits for them.
+  /// Only writes of the step go on behind its end, and only the next step waits for them, whose own writes come behind.
   Status checkCarried() const {
     for (const std::vector<Command> *list : {&program_.prologue, &program_.step, &program_.checkpoint})
       for (const Command &command : *list) {
@@ -416,8 +416,8 @@ private:
         if (command.isCarried && (!isInStep || !std::holds_alternative<WriteOperation>(command.operation)))
           return machineError("a command ({}) that is no write of the step goes on behind it", command.label);
         for (uint32_t wait : command.carriedWaits)
-          if (!isInStep || wait >= list->size() || !(*list)[wait].isCarried)
-            return machineError("a command ({}) waits for command {} of the step before, which ends there", command.label,
+          if (!isInStep || command.stream == StreamKind::write || wait >= list->size() || !(*list)[wait].isCarried)
+            return machineError("a command ({}) waits for command {} of the step before, which has ended by then", command.label,
                                 wait);
       }
     return {};

@@ -17,7 +17,9 @@ RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTime
   int64_t computeEnd = begin, fileEnd = begin;
   for (size_t index = 0; index < commands.size(); ++index) {
     const Command &command = commands[index];
-    if (isFileStream(command.stream) && !command.isCarried)
+    if (command.isCarried)
+      fileEnd = std::max(fileEnd, previous.empty() ? begin : previous[index].ended);
+    else if (isFileStream(command.stream))
       fileEnd = std::max(fileEnd, times[index].ended);
     if (command.stream != StreamKind::compute)
       continue;

@@ -8,7 +8,8 @@
 namespace spillway {
 
 /// One slot of every rewritten state holds what was committed last; steps write the other one,
-/// and read it once one of them has written it. Changes between lists only.
+/// and read it once one of them has written it. Changes between lists only; where writes of a step go on, by
+/// `noteStep` alone, which leaves alone where they go.
 class Slots {
 public:
   uint64_t readOffset(const StateView &state) const { return offset(state, reads_); }

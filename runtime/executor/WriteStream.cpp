@@ -35,6 +35,7 @@ Status WriteStream::commit(uint64_t step, std::string_view payload) {
   Status status = log_.commit(patience_, openFiles_, step, payload);
   if (!status.ok())
     patience_.drain();
+  noteWritten();
   return status;
 }
 

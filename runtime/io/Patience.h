@@ -23,11 +23,10 @@ public:
   /// Submits the requests and waits for all, with nothing else in flight, and much longer where a sync is among them: it
   /// may have to write all that the system has kept in memory. The first error of any.
   Status transfer(std::span<const Request> requests);
-  /// That the engine has read and written so far.
-  uint64_t movedBytes() const;
 
 private:
   Status poll(std::vector<Completion> &completions, std::chrono::milliseconds timeout);
+  uint64_t movedBytes() const;
 
   Engine &engine_;
   std::chrono::milliseconds timeout_;

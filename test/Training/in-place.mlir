@@ -47,11 +47,13 @@ zero.state @s "s" : tensor<8x8xf32> role(<parameter>) rewritten source(#zero.spl
 // STREAMED: rt.carry %{{.*}}, %{{.*}}, %[[WRITE]], %{{.*}}, %{{.*}}
 
 // New values go down into the host's memory, and from there to the drive; the device's staging is free when they
-// are there.
+// are there, and the host's when the drive has them, which may be in the next step.
+// TIERS: rt.step
+// TIERS-NEXT: ^bb0(%[[M0:.*]]: !rt.event, %[[M1:.*]]: !rt.event, %[[S:.*]]: !rt.event):
 // TIERS: rt.launch @{{.*}} units [0, 1] scratch
 // TIERS: %[[NEW:.*]] = rt.launch @{{.*}} into(%[[DW:.*]], %[[DM:.*]]) units [0, 1] scratch
 // TIERS-NEXT: %[[WDOWN:.*]] = rt.copy %[[DW]] into %[[HW:.*]] on copy_down after(%[[NEW]]) label "w"
-// TIERS-NEXT: %[[MDOWN:.*]] = rt.copy %[[DM]] into %[[HM:.*]] on copy_down after(%[[NEW]]) label "m"
+// TIERS-NEXT: %[[MDOWN:.*]] = rt.copy %[[DM]] into %[[HM:.*]] on copy_down after(%[[NEW]], %[[S]]) label "m"
 // TIERS-NEXT: rt.write %[[HM]] into @m[0] after(%[[MDOWN]]) label "m"
 // TIERS-NEXT: rt.copy %{{.*}} on copy_up after(%[[NEW]], %[[WDOWN]], %[[MDOWN]], %{{.*}}) label "m"
 // What the host keeps is written from there.

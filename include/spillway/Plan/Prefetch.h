@@ -51,8 +51,8 @@ public:
   /// None where the piece exceeds the staging.
   std::optional<PieceIssue> next(const StagedPiece &piece);
 
-  /// PieceIssue::freedBy of a next piece; none where it exceeds the staging.
-  std::optional<int64_t> peekFreedBy(const StagedPiece &piece) const;
+  /// The slot of a next piece where kernels compute; none where it exceeds the staging.
+  std::optional<StagingRing::Slot> peek(const StagedPiece &piece) const { return staging_.peek(piece.bytes, userOf(piece)); }
 
 private:
   static StagingRing::User userOf(const StagedPiece &piece) {

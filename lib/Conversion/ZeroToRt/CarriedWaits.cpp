@@ -78,6 +78,4 @@ void CarriedWaits::waitForFiles(rt::StepOp step, const Arguments &arguments) {
       take(command, read.getStateAttr(), read.getOffset(), read.getOffset() + bytesOf(read.getTarget()));
     else if (auto lookup = dyn_cast<rt::LookupOp>(*command); lookup && lookup.getStaging())
       take(command, lookup.getStateAttr(), 0, std::numeric_limits<uint64_t>::max());
-    else if (auto write = dyn_cast<rt::WriteOp>(*command))
-      take(command, write.getStateAttr(), write.getOffset(), write.getOffset() + bytesOf(write.getSource()));
 }

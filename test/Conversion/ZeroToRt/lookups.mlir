@@ -4,7 +4,7 @@
 // Rows of an embedding that stays on NVMe come through staging, on the read stream; the launch waits for them.
 // CHECK-LABEL: rt.program @main
 // CHECK: rt.input "ids" %[[IDS:.+]] "i64" [2]
-// CHECK: %[[S:.+]] = rt.buffer "e" host[{{[0-9]+}}, 8192]
+// CHECK: %[[S:.+]] = rt.buffer "e" host[{{[0-9]+}}, 4096]
 // CHECK: rt.step {
 // CHECK-NEXT: %[[E:.+]] = rt.lookup @e[%[[IDS]] "i64"] into %[[ROWS:.+]] staging %[[S]]
 // CHECK-NEXT: rt.launch @k(%[[ROWS]]) into(%{{.+}}) units [0, 1] after(%[[E]])

@@ -452,6 +452,37 @@ INSTANTIATE_TEST_SUITE_P(
                     CommitFaultCase{"stallCarried", io::Fault::stall, false, 3, true}),
     [](const auto &info) { return info.param.name; });
 
+TEST(Commit, aTableThatWaitsForWhatHasEndedIsRefused) {
+  auto refuse = [](auto change) {
+    Program program = trainedProgram(/*keepsInMemory=*/false, /*carries=*/true);
+    change(program);
+    TestBundle bundle;
+    Pristine::get().copyTo(bundle.folder.path());
+    Status status = bundle.openStore();
+    if (status.ok())
+      status = bundle.load(program, 2);
+    EXPECT_FALSE(status.ok());
+    return status.ok() ? "" : status.error().message;
+  };
+  auto commandOf = [](Program &program, StreamKind stream) -> Command & {
+    return *std::ranges::find(program.step, stream, &Command::stream);
+  };
+  auto firstWrite = [&](Program &program) { return static_cast<uint32_t>(&commandOf(program, StreamKind::write) - program.step.data()); };
+  // Writes come behind all that is carried anyway.
+  EXPECT_NE(refuse([&](Program &program) {
+              commandOf(program, StreamKind::write).carriedWaits = {firstWrite(program)};
+            }).find("which has ended by then"), std::string::npos);
+  EXPECT_NE(refuse([&](Program &program) {
+              commandOf(program, StreamKind::write).isCarried = false;
+            }).find("which has ended by then"), std::string::npos);
+  EXPECT_NE(refuse([&](Program &program) {
+              commandOf(program, StreamKind::compute).carriedWaits = {1000};
+            }).find("which has ended by then"), std::string::npos);
+  EXPECT_NE(refuse([&](Program &program) {
+              commandOf(program, StreamKind::read).isCarried = true;
+            }).find("no write of the step"), std::string::npos);
+}
+
 /// A step ends before a write that never does; what comes behind it tells.
 TEST(Commit, aCarriedWriteIsNotWaitedFor) {
   auto runWithStall = [](Training &training, uint64_t operation) -> Result<uint64_t> {

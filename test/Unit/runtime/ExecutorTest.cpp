@@ -663,4 +663,8 @@ TEST(RunTimes, areWhatStreamsDidAndWaitedFor) {
   EXPECT_EQ(sumTimes(commands, times, previous, 0, 56).blockedOnIoNs, 35);
   previous[3].ended = 8;
   EXPECT_EQ(sumTimes(commands, times, previous, 0, 56).blockedOnIoNs, 5);
+  // A step also ends behind all of it.
+  commands[1].carriedWaits = {};
+  previous[3].ended = 90;
+  EXPECT_EQ(sumTimes(commands, times, previous, 0, 90).blockedOnIoNs, 40);
 }
