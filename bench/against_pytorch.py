@@ -6,7 +6,8 @@
 All three begin with the same weights, take the same tokens in each step, and take turns on the same threads. A line each:
 the median of steps in ms, tokens/s, the loss of the last step of all, and the largest difference of any loss to ours; then
 the ratio, and how long the products with weights alone would take at the peak of fused multiply-adds, the highest that
-was measured between the turns: no step is shorter, so no ratio is above theirs over it. PyTorch has fused attention and a fused optimizer; torch.compile needs a C++ compiler. Needs `pip install onnx numpy torch`.
+was measured between the turns: no step is shorter, so no ratio is above theirs over it. PyTorch has fused attention and a
+fused optimizer; torch.compile needs a C++ compiler. Needs `pip install onnx numpy torch`.
 """
 
 import argparse

@@ -8,7 +8,6 @@ using namespace spillway::rt;
 
 namespace {
 
-constexpr unsigned writeStream = 2;
 constexpr uint32_t never = std::numeric_limits<uint32_t>::max();
 
 /// Who must have started, and so who must have ended, when a command starts.

@@ -13,6 +13,7 @@ namespace spillway::rt {
 
 /// Streams as numbered in runtime/table/table.fbs.
 inline constexpr unsigned streamCount = 6;
+inline constexpr unsigned writeStream = 2;
 
 /// Whether a stream runs one command at a time: a command starts only when its
 /// predecessor has ended. Others start commands in order and keep many in flight.

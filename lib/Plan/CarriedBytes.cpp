@@ -13,6 +13,8 @@ void CarriedBytes::add(uint64_t begin, uint64_t end, uint32_t number) {
 
 std::vector<uint32_t> CarriedBytes::find(uint64_t begin, uint64_t end) const {
   std::vector<uint32_t> numbers;
+  if (begin >= end)
+    return numbers;
   auto run = runs_.upper_bound(begin);
   if (run != runs_.begin() && std::prev(run)->second.end > begin)
     --run;

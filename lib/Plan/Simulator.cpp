@@ -10,10 +10,10 @@ using namespace spillway;
 using namespace spillway::plan;
 using rt::AccessedBytes;
 using rt::CommandAccesses;
+using rt::writeStream;
 
 namespace {
 
-constexpr auto writeStream = static_cast<size_t>(table::Stream::write);
 constexpr std::array<std::string_view, 3> tierNames = {"device", "host", "nvme"};
 
 using Commands = flatbuffers::Vector<flatbuffers::Offset<table::Command>>;

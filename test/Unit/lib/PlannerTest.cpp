@@ -1,6 +1,7 @@
 // The search for a plan, on random steps: what fits stays inside, more memory never
 // makes a slower step, and the least that is promised works.
 
+#include "spillway/Plan/CarriedBytes.h"
 #include "spillway/Plan/IntervalLayout.h"
 #include "spillway/Plan/Planner.h"
 #include "spillway/Plan/StagingRing.h"
@@ -340,6 +341,23 @@ TEST(SharedRoom, TellsTheMostThatIsTaken) {
   }
   EXPECT_EQ(room.takenBytesFrom(70), 5u * 4096);
   EXPECT_EQ(SharedRoom(8000, {1, 5000}, 0).takenBytes(0, 1), 8192u);
+}
+
+TEST(CarriedBytes, areTakenOnce) {
+  CarriedBytes carried;
+  carried.add(10, 20, 0);
+  carried.add(20, 40, 1);
+  // What lies over others has waited for them.
+  carried.add(15, 25, 2);
+  EXPECT_EQ(carried.find(0, 100), (std::vector<uint32_t>{0, 2, 1}));
+  EXPECT_EQ(carried.find(15, 25), (std::vector<uint32_t>{2}));
+  EXPECT_TRUE(carried.find(40, 50).empty());
+  EXPECT_TRUE(carried.find(12, 12).empty());
+  // The rest of what is cut stays.
+  EXPECT_EQ(carried.take(18, 30), (std::vector<uint32_t>{2, 1}));
+  EXPECT_TRUE(carried.take(18, 30).empty());
+  EXPECT_EQ(carried.take(0, 100), (std::vector<uint32_t>{0, 2, 1}));
+  EXPECT_TRUE(carried.find(0, 100).empty());
 }
 
 /// A slot begins low only where the room is free from when what it waits for has ended until its user has, or until the
