@@ -1,7 +1,7 @@
 // GEMM kernels at the sizes of a GPT-2 of 355 M parameters: their share of the
 // fused multiply-add peak that the same run measures, on one thread and on two.
 
-#include "runtime/base/ThreadTeam.h"
+#include "runtime/device/cpu/DivideRange.h"
 #include "runtime/memory/Arena.h"
 #include "test/Unit/Kernels/KernelHarness.h"
 
@@ -58,9 +58,9 @@ double seconds() {
 }
 constexpr double spinFlops = 1e6 * 12 * 8 * 2;
 
-double timeOf(ThreadTeam &team, int64_t units, auto &&body) {
+double timeOf(auto &&body) {
   double start = seconds();
-  team.run(0, units, body);
+  body();
   return seconds() - start;
 }
 
@@ -95,18 +95,25 @@ void measure(const test::CompiledKernels &kernels, ThreadTeam &team, int64_t row
     scratch.emplace_back(kernels.scratchBytes(name) / sizeof(float), 0);
   KernelFunction function = kernels.function(name);
   int32_t fault = 0;
-  auto compute = [&](int64_t first, int64_t last, unsigned thread) {
-    function(arguments, first, last, reinterpret_cast<std::byte *>(scratch[thread].data()), &fault);
+  auto compute = [&] {
+    divideRange(team, 0, units, kernels.parts(name), [&](const KernelRange &range, unsigned thread) {
+      function(arguments, &range, scratch[thread].data(), &fault);
+    });
   };
-  auto spin = [&](int64_t, int64_t, unsigned) { spinMultiplyAdd(); };
+  auto spin = [&] {
+    team.run(0, team.size(), [](int64_t first, int64_t last, unsigned) {
+      for (; first < last; ++first)
+        spinMultiplyAdd();
+    });
+  };
 
-  timeOf(team, units, compute);
+  timeOf(compute);
   std::vector<double> kernelTimes, peakTimes;
   // The clock frequency drifts: peak and kernel take turns.
   for (double end = seconds() + budgetSeconds; kernelTimes.size() < 7 || seconds() < end;) {
-    peakTimes.push_back(timeOf(team, team.size(), spin));
+    peakTimes.push_back(timeOf(spin));
     for (int i = 0; i < 3; ++i)
-      kernelTimes.push_back(timeOf(team, units, compute));
+      kernelTimes.push_back(timeOf(compute));
   }
   double rate = 2e-9 * static_cast<double>(rows * size.depth * size.columns) / median(kernelTimes);
   double peak = 1e-9 * spinFlops * team.size() / median(peakTimes);

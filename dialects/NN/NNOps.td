@@ -565,7 +565,8 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     Its body, operations of `nn`, `arith` and `math` on tensors, ends in `nn.yield`; a kernel whose
     code is made already is declared without one, private and with its `cost`. The launch
     space has `units` units; any cut of them computes the same bits. `scratch` is what one call
-    needs beside its operands, in bytes. An argument with the attribute `nn.layout = #nn.panels<d>`
+    needs beside its operands, in bytes; a range of units may also be divided into up to `parts` parts, each of which
+    computes some of their elements (one where it is not said). An argument with the attribute `nn.layout = #nn.panels<d>`
     is a weight in that layout; `nn.tiled` on an argument says that a range of units reads only the matching
     range of the weight's panels, so that a tile can stand for it. Of a weight in row-major order a unit reads the
     `nn.rows` rows that match it. On a result `nn.tiled` says that a range of units writes only part of it.
@@ -585,14 +586,14 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
 
     **Constraints**
     - C1: the yield's types are the results'.
-    - C2: `units` is at least 1, `scratch` at least 0.
+    - C2: `units` is at least 1, `scratch` at least 0, `parts` at least 1.
     - C3: the body holds only operations without side effects.
     - C4: a kernel without a body has a cost.
     - C5: a result is `over` an argument of as many bytes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        NN_ScheduleAttr:$schedule, I64Attr:$units, I64Attr:$scratch,
-                       OptionalAttr<NN_CostAttr>:$cost,
+                       OptionalAttr<I64Attr>:$parts, OptionalAttr<NN_CostAttr>:$cost,
                        OptionalAttr<StrAttr>:$sym_visibility,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);

@@ -389,7 +389,7 @@ private:
     auto type = builder.getFunctionType(TypeRange(inputs), group.outputs().getTypes());
     std::string stem = ("nn_" + nn::stringifySchedule(schedule)).str();
     auto kernel = nn::KernelOp::create(builder, location, stem, type, schedule, /*units=*/1,
-                                       /*scratch=*/0, nullptr, nullptr, nullptr, nullptr);
+                                       /*scratch=*/0, /*parts=*/nullptr, nullptr, nullptr, nullptr, nullptr);
     Block *body = builder.createBlock(&kernel.getBody(), {}, TypeRange(inputs),
                                       SmallVector<Location>(inputs.size(), location));
     IRMapping mapping;
@@ -412,8 +412,7 @@ private:
     FailureOr<kernels::KernelSpace> space = kernels::kernelSpace(kernel);
     if (failed(space))
       return failure();
-    kernel.setUnits(space->units);
-    kernel.setScratch(space->scratch);
+    space->describe(kernel);
     kernel.setCostAttr(nn::costOf(kernel));
     if (update)
       markTiles(kernel, update, inputs);

@@ -203,8 +203,7 @@ class NarrowStores : public spillway::impl::NNNarrowStoresPassBase<NarrowStores>
     FailureOr<kernels::KernelSpace> space = kernels::kernelSpace(kernel);
     if (failed(space))
       return failure();
-    kernel.setUnits(space->units);
-    kernel.setScratch(space->scratch);
+    space->describe(kernel);
     kernel.removeCostAttr();
     kernel.setCostAttr(nn::costOf(kernel));
     return success();

@@ -8,8 +8,6 @@ namespace spillway {
 namespace {
 /// About 50 us on current processors.
 constexpr unsigned spinsBeforeSleep = 2000;
-/// Of a thread's share. More cost kernels what each call prepares.
-constexpr uint64_t piecesOfShare = 2;
 } // namespace
 
 ThreadTeam::ThreadTeam(unsigned threads)
@@ -43,7 +41,7 @@ bool ThreadTeam::runPiece(unsigned share, unsigned thread, uint32_t generation) 
     if (static_cast<uint32_t>(piece >> 32) != generation || static_cast<uint32_t>(piece) == piecesOfShare)
       return false;
   while (!next.compare_exchange_weak(piece, piece + 1, std::memory_order_acq_rel, std::memory_order_acquire));
-  uint64_t units = static_cast<uint64_t>(work_.end - work_.begin), pieces = size_ * piecesOfShare;
+  uint64_t units = static_cast<uint64_t>(work_.end - work_.begin), pieces = static_cast<uint64_t>(this->pieces());
   auto beginOf = [&](uint64_t number) {
     return work_.begin + static_cast<int64_t>(units / pieces * number + units % pieces * number / pieces);
   };

@@ -25,6 +25,8 @@ public:
   ~ThreadTeam();
 
   unsigned size() const { return size_; }
+  /// Into how many a range is divided.
+  int64_t pieces() const { return int64_t(size_) * piecesOfShare; }
 
   /// Calls `body(first, last, thread)` for pieces of [begin, end), each unit in one, on
   /// threads that are numbered below `size`. Returns when all are done.
@@ -38,6 +40,9 @@ public:
   }
 
 private:
+  /// More cost kernels what each call prepares.
+  static constexpr unsigned piecesOfShare = 2;
+
   struct Work {
     int64_t begin;
     int64_t end;

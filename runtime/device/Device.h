@@ -37,9 +37,11 @@ struct KernelLaunch {
   std::span<const KernelArgument> arguments;
   int64_t begin = 0;
   int64_t end = 0;
+  /// Into how many parts the units may be divided (see KernelRange) at most.
+  int64_t parts = 1;
   std::byte *scratch = nullptr;
   uint64_t scratchPerThread = 0;
-  /// Whether several threads may divide the units.
+  /// Whether several threads may divide the work.
   bool isDivided = true;
   /// Set by the kernel (see KernelFault); valid after the launch has ended.
   int32_t *fault = nullptr;

@@ -27,13 +27,22 @@ enum class KernelFault : int32_t {
   indexOutOfRange = 1,
 };
 
-/// Computes units [begin, end) of the kernel's space. Calls with disjoint ranges
-/// may run at the same time and together compute the same bits whatever the cut.
+/// What one call computes: of the units [begin, end) of the kernel's space the `part`-th of
+/// `parts` parts as equal as can be. More than one part only of kernels that say so.
+struct KernelRange {
+  int64_t begin;
+  int64_t end;
+  int64_t part = 0;
+  int64_t parts = 1;
+};
+
+/// Calls with disjoint ranges, or other parts of the same one, may run at the same time and
+/// together compute the same bits whatever the cut.
 /// `scratch` is private to the call, 64-byte aligned, of the size stated for the
 /// kernel, undefined on entry. `fault` may be shared by concurrent calls. A
 /// kernel allocates nothing and calls nothing.
-using KernelFunction = void (*)(const KernelArgument *arguments, int64_t begin, int64_t end,
-                                void *scratch, int32_t *fault);
+using KernelFunction = void (*)(const KernelArgument *arguments, const KernelRange *range, void *scratch,
+                                int32_t *fault);
 
 /// Columns of a packed weight that lie side by side, on every CPU.
 inline constexpr int64_t panelWidth = 16;

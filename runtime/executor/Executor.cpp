@@ -372,6 +372,7 @@ private:
                                               .arguments = list.arguments(index),
                                               .begin = launch->begin,
                                               .end = launch->end,
+                                              .parts = launch->parts,
                                               .scratch = addressOf(arenas_, launch->scratch),
                                               .scratchPerThread = launch->scratchPerThread,
                                               .isDivided = launch->isDivided,

@@ -199,6 +199,8 @@ private:
       if (kernel->inputs() > kernel->arguments()->size())
         return machineError("the kernel '{}' has {} inputs among {} arguments", symbol,
                             kernel->inputs(), kernel->arguments()->size());
+      if (kernel->parts() < 1 || kernel->parts() > maxUnits)
+        return machineError("the kernel '{}' may be divided into {} parts", symbol, kernel->parts());
       for (const table::KernelArgument *argument : *kernel->arguments())
         if (argument->bytes() > maxArenaBytes || argument->unit_bytes() > maxArenaBytes)
           return machineError("the kernel '{}' takes {} bytes, {} for a unit", symbol,
@@ -540,6 +542,7 @@ private:
     if (launch.end > kernel.units())
       return machineError("it computes the units {} to {} of {}", launch.begin, launch.end,
                           kernel.units());
+    launch.parts = kernel.parts();
     launch.isDivided = isWorthDividing(kernel, launch.begin, launch.end);
     size_t count = encoded.arguments() ? encoded.arguments()->size() : 0;
     if (count != kernel.arguments()->size())

@@ -21,7 +21,7 @@ namespace spillway {
 inline constexpr uint32_t maxThreads = 1024;
 
 /// The version of the table's format that this runtime reads and writes.
-inline constexpr uint32_t tableVersion = 6;
+inline constexpr uint32_t tableVersion = 7;
 
 /// Memories of a process, and the file in which values of a step wait. See table.fbs.
 enum class Tier : uint8_t { device = 0, host = 1, nvme = 2 };
@@ -79,6 +79,8 @@ struct LaunchOperation {
   std::vector<Argument> arguments;
   int64_t begin = 0;
   int64_t end = 0;
+  /// Into how many parts the units may be divided at most.
+  int64_t parts = 1;
   Slice scratch;
   uint64_t scratchPerThread = 0;
   /// Whether its work is worth other threads than the one that launches.

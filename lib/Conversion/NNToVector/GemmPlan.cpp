@@ -15,7 +15,7 @@ constexpr int64_t maxBlockRows = 132;
 /// A block of a panel takes half of a 32 KiB L1 in f32.
 constexpr int64_t maxBlockDepth = 256;
 /// The accumulators of a group take a quarter of L2.
-constexpr int64_t maxGroupPanels = 16;
+constexpr int64_t maxGroupPanels = 8;
 /// Packing the left operand again for each group costs a percent or two of its work.
 constexpr int64_t maxRepackedGroupPanels = 32;
 /// What is packed once is read from L3, which other threads use as well.
@@ -89,6 +89,16 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
   packsRhs = !stored && !readInPlace;
   prefetchesRhs = columns || (packsRhs && isa<BlockArgument>(matmul.getRhs()) &&
                               shape.depth * shape.columns * nn::elementBytes(rhsElement) > maxCachedBytes);
+}
+
+// Rows are packed as vectors of eight, one index of depth after the other: what one leaves behind its rows, the next overwrites.
+int64_t GemmPlan::packedStride() const {
+  return tiles.tallRows < transposeSize ? tiles.tallRows : tiles.packedStride();
+}
+
+// The last of a tile has room behind it, which also keeps tiles from lying a power of two apart.
+int64_t GemmPlan::packedTileElements() const {
+  return llvm::alignTo(blockDepth * packedStride() + transposeSize, panelWidth);
 }
 
 int64_t GemmPlan::packedRhsElements() const { return packsRhs ? blockDepth * panelWidth : 0; }

@@ -20,6 +20,8 @@ using namespace spillway::kernels;
 namespace {
 
 constexpr int64_t cacheLineBytes = 64;
+/// Fewer do not repay what is read and packed of the right operand for each part.
+constexpr int64_t leastRowsOfPart = 128;
 
 class GemmEmitter {
 public:
@@ -39,6 +41,8 @@ private:
   void emitGroup(Value batch, Range tiles, Range panels);
   void packLhs(Value batch, Range tiles, Value depth);
   void packTile(Value batch, Value row, Value to, int64_t rows, Value depth);
+  /// Of a left operand whose rows lie side by side: the rows of a tile at `count` indices of depth.
+  void packColumns(Value batch, Value row, Value to, int64_t rows, Value k, int64_t count);
   void packRhs(Value batch, Value panel, Value depth);
   Value pullRhsRow(Value batch, Value column, int64_t columns, Value k);
   void prefetchRhs(Value batch, Range panels, Value panel, Value depth, Value tileInBlock);
@@ -145,8 +149,15 @@ void GemmEmitter::emit() {
 }
 
 void GemmEmitter::emitBatch(Value batch, Range panels) {
-  kernel.loop(0, plan.tiles.count, plan.tilesPerBlock, [&](Value tile) {
-    Range tiles{tile, min(add(tile, plan.tilesPerBlock), constant(plan.tiles.count))};
+  auto firstTile = [&](Value part) -> Value {
+    return arith::DivUIOp::create(b, mul(part, plan.tiles.count), kernel.parts());
+  };
+  Value from = firstTile(kernel.part()), to = firstTile(add(kernel.part(), 1));
+  Value count = sub(to, from);
+  Value blocks = max(arith::CeilDivUIOp::create(b, count, constant(plan.tilesPerBlock)), constant(1));
+  Value tilesPerBlock = max(arith::CeilDivUIOp::create(b, count, blocks), constant(1));
+  kernel.loop(from, to, tilesPerBlock, [&](Value tile) {
+    Range tiles{tile, min(arith::AddIOp::create(b, tile, tilesPerBlock), to)};
     if (plan.packsLhsOnce)
       forDepthBlocks([&](Value depth) { packLhs(batch, tiles, depth); });
     kernel.loop(panels.from, panels.to, plan.groupPanels, [&](Value panel) {
@@ -211,7 +222,8 @@ void GemmEmitter::forDepthBlocks(function_ref<void(Value depth)> body) {
 Value GemmEmitter::packedBlock(Value depth) {
   if (!plan.packsLhsOnce)
     return constant(0);
-  return mul(depthFrom ? sub(depth, depthFrom) : depth, plan.tilesPerBlock * plan.tiles.packedStride());
+  Value index = arith::DivUIOp::create(b, depthFrom ? sub(depth, depthFrom) : depth, constant(plan.blockDepth));
+  return mul(index, plan.packedBlockElements());
 }
 
 Value GemmEmitter::blockDepth(Value depth) {
@@ -227,28 +239,34 @@ ElementIndex GemmEmitter::batchIndex(IndexMath &math, Value batch, RankedTensorT
 
 void GemmEmitter::packLhs(Value batch, Range tiles, Value depth) {
   Value block = packedBlock(depth);
-  plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
-    Value to = add(block, mul(sub(tile, tiles.from), plan.packedTileElements()));
-    packTile(batch, firstRow(tile), to, rows, depth);
+  auto forTiles = [&](llvm::function_ref<void(Value row, Value to, int64_t rows)> body) {
+    plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
+      body(firstRow(tile), add(block, mul(sub(tile, tiles.from), plan.packedTileElements())), rows);
+    });
+  };
+  if (!matmul.getTransposeLhs())
+    return forTiles([&](Value row, Value to, int64_t rows) { packTile(batch, row, to, rows, depth); });
+  // A line of memory holds rows of several tiles: all are packed while it is near.
+  forDepth(depth, transposeSize, [&](Value k, int64_t active) {
+    forTiles([&](Value row, Value to, int64_t rows) { packColumns(batch, row, add(to, mul(sub(k, depth), plan.packedStride())), rows, k, active); });
   });
+}
+
+void GemmEmitter::packColumns(Value batch, Value row, Value to, int64_t rows, Value k, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t first = 0; first < rows; first += transposeSize) {
+      ElementEmitter emitter(kernel, transposeSize, std::min(transposeSize, rows - first));
+      ElementIndex index = batchIndex(emitter.indices(), batch, matmul.getLhs().getType());
+      index.push_back(emitter.indices().add(LaneIndex(k), i));
+      index.push_back(emitter.indices().add(LaneIndex(row, 1), first));
+      store(toAccumulator(b, emitter.emit(matmul.getLhs(), index)), packedLhs, add(to, i * plan.packedStride() + first));
+    }
 }
 
 void GemmEmitter::packTile(Value batch, Value row, Value to, int64_t rows, Value depth) {
   RankedTensorType type = matmul.getLhs().getType();
-  auto at = [&](Value k) { return add(to, mul(sub(k, depth), plan.tiles.packedStride())); };
   for (int64_t first = 0; first < rows; first += transposeSize) {
     int64_t count = std::min(transposeSize, rows - first);
-    if (matmul.getTransposeLhs()) {
-      // Rows lie side by side.
-      forDepth(depth, 1, [&](Value k, int64_t) {
-        ElementEmitter emitter(kernel, transposeSize, count);
-        ElementIndex index = batchIndex(emitter.indices(), batch, type);
-        index.push_back(LaneIndex(k));
-        index.push_back(emitter.indices().add(LaneIndex(row, 1), first));
-        store(toAccumulator(b, emitter.emit(matmul.getLhs(), index)), packedLhs, add(at(k), first));
-      });
-      continue;
-    }
     forDepth(depth, transposeSize, [&](Value k, int64_t active) {
       ElementEmitter emitter(kernel, transposeSize, active);
       IndexMath &math = emitter.indices();
@@ -260,9 +278,10 @@ void GemmEmitter::packTile(Value batch, Value row, Value to, int64_t rows, Value
         index.push_back(LaneIndex(k, 1));
         block.push_back(toAccumulator(b, emitter.emit(matmul.getLhs(), index)));
       }
+      Value at = add(to, mul(sub(k, depth), plan.packedStride()));
       for (auto [i, column] : llvm::enumerate(transposeBlock(b, block)))
         if (static_cast<int64_t>(i) < active)
-          store(column, packedLhs, add(at(k), i * plan.tiles.packedStride() + first));
+          store(column, packedLhs, add(at, i * plan.packedStride() + first));
     });
   }
 }
@@ -401,7 +420,7 @@ void GemmEmitter::continueTile(int64_t rows, Value lhs, Value at, Value depth, R
     carried.push_back(
         vector::LoadOp::create(b, panelType(plan.accumulator), accumulators, accumulatorAt(row)));
   auto lhsElement = [&](Value k, int64_t row) -> Value {
-    Value first = add(lhs, mul(k, plan.tiles.packedStride()));
+    Value first = add(lhs, mul(k, plan.packedStride()));
     return memref::LoadOp::create(b, packedLhs, add(first, row));
   };
   multiplyTile(kernel, carried, blockDepth(depth), shape().depth % depthUnroll == 0, lhsElement,
@@ -490,7 +509,8 @@ FailureOr<KernelSpace> GemmSchedule::space(nn::KernelOp kernel) const {
   int64_t scratch = 0;
   for (CpuLevel level : {CpuLevel::avx2, CpuLevel::avx512, CpuLevel::avx512bf16})
     scratch = std::max(scratch, GemmPlan(matmul, {level}).scratchBytes());
-  return KernelSpace{std::max<int64_t>(1, GemmShape(matmul).units()), scratch};
+  GemmShape shape(matmul);
+  return KernelSpace{std::max<int64_t>(1, shape.units()), scratch, shape.batchedRhs ? 1 : std::max<int64_t>(1, shape.rows / leastRowsOfPart)};
 }
 
 LogicalResult GemmSchedule::emit(KernelBuilder &kernel) const {

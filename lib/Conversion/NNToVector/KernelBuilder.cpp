@@ -35,17 +35,19 @@ KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBui
     : kernel_(kernel), target_(target), types_(kernel.getContext()),
       builder_(kernel.getLoc(), builder) {
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
-  Type index = builder_.getIndexType();
-  function_ =
-      func::FuncOp::create(builder_, kernel.getSymName(),
-                           builder_.getFunctionType({pointer, index, index, pointer, pointer}, {}));
+  function_ = func::FuncOp::create(builder_, kernel.getSymName(),
+                                   builder_.getFunctionType({pointer, pointer, pointer, pointer}, {}));
   builder_.setInsertionPointToStart(function_.addEntryBlock());
+  begin_ = field(range, offsetof(KernelRange, begin));
+  end_ = field(range, offsetof(KernelRange, end));
+  part_ = field(range, offsetof(KernelRange, part));
+  parts_ = field(range, offsetof(KernelRange, parts));
 
   auto addOperand = [&](Type type, nn::PanelsAttr panels) {
     auto tensor = cast<RankedTensorType>(type);
     Value data = LLVM::LoadOp::create(
         builder_, pointer,
-        address(function_.getArgument(0), memrefs_.size() * sizeof(KernelArgument)));
+        address(function_.getArgument(arguments), memrefs_.size() * sizeof(KernelArgument)));
     memrefs_.push_back(memrefAt(data, MemRefType::get({storedElements(tensor, panels)},
                                                       storageType(tensor.getElementType()))));
   };
@@ -77,13 +79,15 @@ Value KernelBuilder::memrefAt(Value pointer, MemRefType type) {
       .getResult(0);
 }
 
+Value KernelBuilder::field(Parameter parameter, int64_t byteOffset) {
+  Value stored = LLVM::LoadOp::create(builder_, builder_.getI64Type(), address(function_.getArgument(parameter), byteOffset));
+  return arith::IndexCastOp::create(builder_, builder_.getIndexType(), stored);
+}
+
 Value KernelBuilder::argumentField(unsigned i, int64_t byteOffset) {
   OpBuilder::InsertionGuard guard(builder_);
   builder_.setInsertionPointToStart(&function_.getBody().front());
-  Value stored =
-      LLVM::LoadOp::create(builder_, builder_.getI64Type(),
-                           address(function_.getArgument(0), i * sizeof(KernelArgument) + byteOffset));
-  return arith::IndexCastOp::create(builder_, builder_.getIndexType(), stored);
+  return field(arguments, i * sizeof(KernelArgument) + byteOffset);
 }
 
 Value KernelBuilder::origin(unsigned i) {
@@ -97,8 +101,8 @@ Value KernelBuilder::heldUnits(unsigned i) { return argumentField(i, offsetof(Ke
 
 Value KernelBuilder::scratch(int64_t byteOffset, MemRefType type) {
   Value offset = LLVM::ConstantOp::create(builder_, builder_.getI64Type(), byteOffset);
-  Value pointer = LLVM::GEPOp::create(builder_, function_.getArgument(3).getType(),
-                                      builder_.getI8Type(), function_.getArgument(3), offset);
+  Value memory = function_.getArgument(scratchMemory);
+  Value pointer = LLVM::GEPOp::create(builder_, memory.getType(), builder_.getI8Type(), memory, offset);
   return memrefAt(pointer, type);
 }
 
@@ -145,20 +149,23 @@ void KernelBuilder::reportFault(Value condition, KernelFault fault) {
     Value code =
         LLVM::ConstantOp::create(builder_, builder_.getI32Type(), static_cast<int32_t>(fault));
     // Concurrent calls may share the word.
-    LLVM::StoreOp::create(builder_, code, function_.getArgument(4), /*alignment=*/4,
+    LLVM::StoreOp::create(builder_, code, function_.getArgument(faultWord), /*alignment=*/4,
                           /*isVolatile=*/false, /*isNonTemporal=*/false,
                           /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
   });
 }
 
-void KernelBuilder::loop(Value from, Value to, int64_t step, LoopBody body) {
-  auto loop = scf::ForOp::create(builder_, from, to, constantIndex(step));
+void KernelBuilder::loop(Value from, Value to, int64_t step, LoopBody body) { loop(from, to, constantIndex(step), body); }
+
+void KernelBuilder::loop(Value from, Value to, Value step, LoopBody body) {
+  auto loop = scf::ForOp::create(builder_, from, to, step);
+  auto divisorOf = [&](Value value) {
+    IntegerAttr constant;
+    return matchPattern(value, m_Constant(&constant)) ? constant.getInt() : facts(value).divisor;
+  };
   IndexFacts known;
-  IntegerAttr start, bound;
-  if (matchPattern(from, m_Constant(&start)))
-    known.divisor = std::gcd(start.getInt(), step);
-  else
-    known.divisor = std::gcd(facts(from).divisor, step);
+  IntegerAttr bound;
+  known.divisor = std::gcd(divisorOf(from), divisorOf(step));
   known.bound = matchPattern(to, m_Constant(&bound)) ? bound.getInt() : facts(to).bound;
   setFacts(loop.getInductionVar(), known);
   OpBuilder::InsertionGuard guard(builder_);

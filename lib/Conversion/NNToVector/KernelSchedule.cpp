@@ -29,6 +29,12 @@ const KernelSchedule &kernels::kernelSchedule(nn::Schedule schedule) {
   llvm_unreachable("a schedule");
 }
 
+void KernelSpace::describe(nn::KernelOp kernel) const {
+  kernel.setUnits(units);
+  kernel.setScratch(scratch);
+  kernel.setParts(parts == 1 ? std::nullopt : std::optional<uint64_t>(parts));
+}
+
 FailureOr<KernelSpace> kernels::kernelSpace(nn::KernelOp kernel) {
   return kernelSchedule(kernel.getSchedule()).space(kernel);
 }

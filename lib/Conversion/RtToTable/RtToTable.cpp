@@ -216,7 +216,7 @@ private:
     auto typesOffset = builder_.CreateVector(types);
     kernelEntries_.push_back(table::CreateKernel(
         builder_, symbol, kernel.getNumArguments(), arguments, kernel.getUnits(), cost.getFlops(),
-        static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes(), cost.getShared(), typesOffset));
+        static_cast<uint8_t>(plan::arithmeticTypeOf(kernel)), cost.getBytes(), cost.getShared(), typesOffset, kernel.getParts().value_or(1)));
     return it->second;
   }
 

@@ -1,4 +1,5 @@
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/device/cpu/DivideRange.h"
 #include "runtime/memory/Arena.h"
 
 #include <cstring>
@@ -47,14 +48,16 @@ public:
   Status launch(const KernelLaunch &launch) override {
     if (!team_)
       return bugError("a copy stream was asked to launch a kernel");
-    auto run = [&](int64_t first, int64_t last, unsigned part) {
-      launch.function(launch.arguments.data(), first, last,
-                      launch.scratch + part * launch.scratchPerThread, launch.fault);
+    auto call = [&](const KernelRange &range, unsigned thread) {
+      launch.function(launch.arguments.data(), &range, launch.scratch + thread * launch.scratchPerThread, launch.fault);
     };
-    if (launch.isDivided)
-      team_->run(launch.begin, launch.end, run);
-    else if (launch.begin < launch.end)
-      run(launch.begin, launch.end, 0);
+    if (launch.begin >= launch.end)
+      return {};
+    if (!launch.isDivided) {
+      call({launch.begin, launch.end}, 0);
+      return {};
+    }
+    divideRange(*team_, launch.begin, launch.end, launch.parts, call);
     return {};
   }
 

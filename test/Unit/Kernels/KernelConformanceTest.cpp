@@ -1,5 +1,5 @@
 // Random kernels against the interpreter: the same bits where the contract promises them, else within
-// what it allows; and the same bits for every cut of the units, on one to three threads.
+// what it allows; and the same bits for every cut of the units and every division into parts, on one to three threads.
 //
 // SPILLWAY_RANDOM_KERNELS=N takes N kernels of each schedule, from seed
 // SPILLWAY_RANDOM_SEED on.
@@ -9,7 +9,7 @@
 #include "test/Unit/Kernels/RandomKernel.h"
 
 #include "runtime/base/Near.h"
-#include "runtime/base/ThreadTeam.h"
+#include "runtime/device/cpu/DivideRange.h"
 
 #include "spillway/Interpreter/Interpreter.h"
 #include "spillway/Pipelines/Registration.h"
@@ -176,8 +176,8 @@ private:
       for (GuardedMemory &result : results)
         arguments.push_back({result.data(), 0});
       int64_t end = std::min(begin + perLaunch, compiled.units(name));
-      (*team)->run(begin, end, [&](int64_t first, int64_t last, unsigned thread) {
-        function(arguments.data(), first, last, scratch[thread].data(), &fault);
+      divideRange(**team, begin, end, compiled.parts(name), [&](const KernelRange &range, unsigned thread) {
+        function(arguments.data(), &range, scratch[thread].data(), &fault);
       });
     }
     EXPECT_EQ(fault, 0);

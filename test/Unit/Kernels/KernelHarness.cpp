@@ -36,7 +36,7 @@ CompiledKernels::CompiledKernels(std::string_view text) {
     mlir::FailureOr<kernels::KernelSpace> space = kernels::kernelSpace(kernel);
     if (failed(space))
       return;
-    spaces_.push_back({kernel.getSymName().str(), space->units, space->scratch});
+    spaces_.push_back({kernel.getSymName().str(), space->units, space->scratch, space->parts});
   }
   llvm::SmallString<128> path;
   if (llvm::sys::fs::createTemporaryFile("spillway-test", "so", path))
@@ -66,6 +66,8 @@ const CompiledKernels::Space *CompiledKernels::space(const std::string &kernel) 
 
 int64_t CompiledKernels::units(const std::string &kernel) const { return space(kernel)->units; }
 
+int64_t CompiledKernels::parts(const std::string &kernel) const { return space(kernel)->parts; }
+
 int64_t CompiledKernels::scratchBytes(const std::string &kernel) const {
   return space(kernel)->scratch;
 }
@@ -79,7 +81,8 @@ int32_t CompiledKernels::call(const std::string &kernel, std::span<const KernelA
   Scratch scratch(scratchBytes(kernel));
   std::fill_n(scratch.data(), scratchBytes(kernel), std::byte(0xa5));
   int32_t fault = 0;
-  function(kernel)(arguments.data(), begin, end, scratch.data(), &fault);
+  KernelRange range{begin, end};
+  function(kernel)(arguments.data(), &range, scratch.data(), &fault);
   return fault;
 }
 

@@ -35,8 +35,9 @@ public:
   bool ok() const { return library_; }
   const std::string &message() const { return message_; }
 
-  /// Units of a kernel's space, and bytes of scratch of a call.
+  /// Units of a kernel's space, parts that they may be divided into, and bytes of scratch of a call.
   int64_t units(const std::string &kernel) const;
+  int64_t parts(const std::string &kernel) const;
   int64_t scratchBytes(const std::string &kernel) const;
   KernelFunction function(const std::string &kernel) const;
 
@@ -52,7 +53,7 @@ public:
 private:
   struct Space {
     std::string kernel;
-    int64_t units, scratch;
+    int64_t units, scratch, parts;
   };
   const Space *space(const std::string &kernel) const;
 

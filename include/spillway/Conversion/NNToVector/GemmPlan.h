@@ -52,7 +52,9 @@ struct GemmPlan {
   bool prefetchesRhs;
 
   int64_t blockRows() const { return tilesPerBlock * tiles.tallRows; }
-  int64_t packedTileElements() const { return blockDepth * tiles.packedStride(); }
+  /// Elements from one index of depth to the next in a packed tile.
+  int64_t packedStride() const;
+  int64_t packedTileElements() const;
   /// Of a block of rows and depth.
   int64_t packedBlockElements() const { return tilesPerBlock * packedTileElements(); }
   int64_t packedRhsElements() const;

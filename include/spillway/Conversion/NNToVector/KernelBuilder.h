@@ -35,9 +35,11 @@ public:
   /// Inserts into the function; schedules and emitters all share it.
   mlir::ImplicitLocOpBuilder &builder() { return builder_; }
 
-  /// The range of units to compute.
-  mlir::Value begin() { return function_.getArgument(1); }
-  mlir::Value end() { return function_.getArgument(2); }
+  /// The range of units to compute, and which of how many parts of it.
+  mlir::Value begin() { return begin_; }
+  mlir::Value end() { return end_; }
+  mlir::Value part() { return part_; }
+  mlir::Value parts() { return parts_; }
 
   /// Operand `i` of the kernel as a memref of its elements in stored order (rank 1).
   /// A panel-packed one has its padding.
@@ -69,6 +71,8 @@ public:
   using LoopBody = llvm::function_ref<void(mlir::Value iv)>;
   /// for iv in [from, to) by step. Facts about iv follow from the bounds where they are known.
   void loop(mlir::Value from, mlir::Value to, int64_t step, LoopBody body);
+  /// By a step that is known where the kernel runs.
+  void loop(mlir::Value from, mlir::Value to, mlir::Value step, LoopBody body);
   void loop(int64_t from, int64_t to, int64_t step, LoopBody body);
   using ReducingBody =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>;
@@ -89,7 +93,11 @@ public:
   void finish();
 
 private:
-  /// A field of operand `i` as the function's caller gives it, as an index.
+  enum Parameter : unsigned { arguments, range, scratchMemory, faultWord };
+
+  /// An i64 behind one of the function's pointers, as an index.
+  mlir::Value field(Parameter parameter, int64_t byteOffset);
+  /// A field of operand `i` as the function's caller gives it.
   mlir::Value argumentField(unsigned i, int64_t byteOffset);
   mlir::Value memrefAt(mlir::Value pointer, mlir::MemRefType type);
   mlir::Value address(mlir::Value pointer, int64_t byteOffset);
@@ -99,6 +107,7 @@ private:
   mlir::LLVMTypeConverter types_;
   mlir::ImplicitLocOpBuilder builder_;
   mlir::func::FuncOp function_;
+  mlir::Value begin_, end_, part_, parts_;
   llvm::SmallVector<mlir::Value> memrefs_;
   llvm::DenseMap<unsigned, mlir::Value> origins_;
   llvm::DenseMap<unsigned, mlir::Value> firstUnits_;
