@@ -10,12 +10,12 @@ using namespace spillway::kernels;
 
 namespace {
 
-/// Tiles of six rows whose packed block fills about a third of a 512 KiB L2.
-constexpr int64_t maxBlockRows = 132;
+/// Tiles of six rows whose packed block fills about half of a 512 KiB L2. The right operand is read, or packed, once for each block.
+constexpr int64_t maxBlockRows = 264;
 /// A block of a panel takes half of a 32 KiB L1 in f32.
 constexpr int64_t maxBlockDepth = 256;
-/// The accumulators of a group take a quarter of L2.
-constexpr int64_t maxGroupPanels = 8;
+/// The accumulators of a group take an eighth of L2.
+constexpr int64_t maxGroupPanels = 4;
 /// Packing the left operand again for each group costs a percent or two of its work.
 constexpr int64_t maxRepackedGroupPanels = 32;
 /// What is packed once is read from L3, which other threads use as well.
