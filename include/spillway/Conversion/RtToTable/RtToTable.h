@@ -9,7 +9,7 @@
 namespace spillway {
 
 /// The version of the table's format that translateToTable writes.
-inline constexpr uint32_t writtenTableVersion = 6;
+inline constexpr uint32_t writtenTableVersion = 7;
 
 /// Encodes the one rt.program of a module. States are numbered in the order in which they
 /// stand in the module; kernels in the order of their first launch, by their symbols. Commands
