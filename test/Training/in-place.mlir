@@ -38,7 +38,7 @@ zero.state @s "s" : tensor<8x8xf32> role(<parameter>) rewritten source(#zero.spl
 // STREAMED: rt.step
 // STREAMED-NEXT: ^bb0(%[[W0:.*]]: !rt.event, %[[M0:.*]]: !rt.event, %[[W1:.*]]: !rt.event, %[[M1:.*]]: !rt.event, %[[S:.*]]: !rt.event):
 // STREAMED-NEXT: rt.read @w[0] into %{{.*}} after(%[[W0]])
-// STREAMED-NEXT: rt.read @w[4096] into %{{.*}} after(%[[W1]], %[[M1]])
+// STREAMED-NEXT: rt.read @w[4096] into %{{.*}} after(%[[W1]])
 // STREAMED: rt.read @m[0] into %{{.*}} after(%{{.*}}, %[[S]], %[[M0]])
 // STREAMED: %[[READ:.*]] = rt.read @w[4096] into %[[B:.*]] after(%{{[0-9]+}})
 // STREAMED-NEXT: %[[DONE:.*]] = rt.launch @{{.*}} into(%[[B]], %[[BM:.*]]) units [1, 2] origins [0, 0, 1, 1, 1, 1]

@@ -50,8 +50,17 @@ func.func @layers(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %7 : tensor<4x8xf32>
 }
 // CHECK: nn.kernel @[[GEMM]](%arg0: tensor<4x8xf32>, %arg1: tensor<8x8xf32> {nn.layout = #nn.panels<1>, nn.tiled}, %arg2: tensor<8xf32>)
-// CHECK-SAME: schedule = #nn.schedule<gemm>
+// CHECK-SAME: attributes {cost = {{.*}}, schedule = #nn.schedule<gemm>
 // CHECK-NOT: nn.kernel
+
+// -----
+
+// Threads may divide the rows of a product that has many.
+// CHECK: nn.kernel @{{.*}} attributes {cost = {{.*}}, parts = 4 : i64, schedule = #nn.schedule<gemm>
+func.func @tall(%x: tensor<2x300x8xf32>, %w: tensor<8x16xf32>) -> tensor<2x300x16xf32> {
+  %0 = nn.matmul %x, %w : tensor<2x300x8xf32>, tensor<8x16xf32> -> tensor<2x300x16xf32>
+  return %0 : tensor<2x300x16xf32>
+}
 
 // -----
 

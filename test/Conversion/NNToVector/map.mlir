@@ -2,7 +2,7 @@
 
 // Heads of attention: lanes stay side by side through reshape and transpose.
 // CHECK-LABEL: func.func @heads(
-// CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: index, %{{.*}}: index, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr)
+// CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr)
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: %[[X:.*]] = vector.load %{{.*}} : memref<3072xf32>, vector<16xf32>

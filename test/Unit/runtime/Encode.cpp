@@ -37,7 +37,7 @@ public:
       for (DataType type : known.types)
         types.push_back(static_cast<uint8_t>(type));
       kernels.push_back(table::CreateKernelDirect(builder_, program.kernels[kernel].c_str(), known.inputs, &arguments,
-                                                  known.units, options_.kernelFlops, 0, 0, 0, &types));
+                                                  known.units, options_.kernelFlops, 0, 0, 0, &types, options_.kernelParts));
     }
     auto inputs = encodeBindings(program.inputs), outputs = encodeBindings(program.outputs);
     auto prologue = encodeCommands(program.prologue), step = encodeCommands(program.step);

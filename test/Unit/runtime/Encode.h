@@ -29,6 +29,7 @@ struct EncodeOptions {
   int64_t kernelUnits = int64_t(1) << 40;
   /// So many that threads divide each launch.
   uint64_t kernelFlops = uint64_t(1) << 62;
+  int64_t kernelParts = 1;
 };
 
 std::vector<std::byte> encode(const Program &program, const EncodeOptions &options = {});

@@ -194,6 +194,15 @@ TEST_F(ProgramTest, dividesOnlyLaunchesThatAreWorthIt) {
   EXPECT_TRUE(isDivided(1000, 1'000'000'000));
 }
 
+TEST_F(ProgramTest, readsIntoHowManyPartsLaunchesMayBeDivided) {
+  options.kernelParts = 8;
+  Result<Program> parsed = parse();
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(operationOf<LaunchOperation>(parsed->step[1]).parts, 8);
+  options.kernelParts = 0;
+  EXPECT_NE(refusal().find("may be divided into 0 parts"), std::string::npos) << refusal();
+}
+
 using Damage = std::function<void(Program &, EncodeOptions &)>;
 
 TEST_F(ProgramTest, refusesEachContradiction) {

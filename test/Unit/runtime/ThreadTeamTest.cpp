@@ -1,4 +1,4 @@
-#include "runtime/base/ThreadTeam.h"
+#include "runtime/device/cpu/DivideRange.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,8 @@
 #include <atomic>
 #include <barrier>
 #include <cfenv>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -40,6 +42,37 @@ TEST(ThreadTeam, dividesEvenlyAndCompletely) {
       if (threads > 1)
         EXPECT_LE(longest, std::max<int64_t>(1, (units + threads - 1) / threads));
     }
+  }
+}
+
+// Whatever the number of parts and threads, each unit is computed once in each part, and parts are cut only where they are too few.
+TEST(DivideRange, givesEachUnitOfEachPartOnce) {
+  for (unsigned threads = 1; threads <= 5; ++threads) {
+    auto team = ThreadTeam::create(threads);
+    ASSERT_TRUE(team.ok());
+    for (int64_t most : {1, 2, 3, 4, 5, 8, 100})
+      for (int64_t units : {1, 2, 7, 64}) {
+        SCOPED_TRACE(testing::Message() << threads << " threads, " << most << " parts, " << units << " units");
+        std::mutex mutex;
+        std::map<std::pair<int64_t, int64_t>, int> computed;
+        int64_t parts = 0;
+        bool isCut = false;
+        divideRange(**team, 10, 10 + units, most, [&](const KernelRange &range, unsigned thread) {
+          std::lock_guard lock(mutex);
+          EXPECT_LT(thread, threads);
+          parts = range.parts;
+          isCut |= range.end - range.begin < units;
+          for (int64_t unit = range.begin; unit < range.end; ++unit)
+            ++computed[{unit, range.part}];
+        });
+        EXPECT_LE(parts, most);
+        EXPECT_EQ(isCut, parts < (*team)->pieces() && units > 1);
+        EXPECT_EQ(computed.size(), static_cast<size_t>(units * parts));
+        for (auto [place, times] : computed) {
+          EXPECT_TRUE(place.first >= 10 && place.first < 10 + units && place.second >= 0 && place.second < parts);
+          EXPECT_EQ(times, 1);
+        }
+      }
   }
 }
 

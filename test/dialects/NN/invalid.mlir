@@ -551,15 +551,22 @@ nn.kernel @k(%x: tensor<2xf32>) -> tensor<3xf32> attributes {schedule = #nn.sche
 
 // -----
 
-// expected-error@+1 {{C2: units must be at least 1 and scratch at least 0}}
+// expected-error@+1 {{C2: units and parts must be at least 1 and scratch at least 0}}
 nn.kernel @k(%x: tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 0 : i64, scratch = 0 : i64} {
   nn.yield %x : tensor<2xf32>
 }
 
 // -----
 
-// expected-error@+1 {{C2: units must be at least 1 and scratch at least 0}}
+// expected-error@+1 {{C2: units and parts must be at least 1 and scratch at least 0}}
 nn.kernel @k(%x: tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = -1 : i64} {
+  nn.yield %x : tensor<2xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C2: units and parts must be at least 1 and scratch at least 0}}
+nn.kernel @k(%x: tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64, parts = 0 : i64} {
   nn.yield %x : tensor<2xf32>
 }
 
