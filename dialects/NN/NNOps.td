@@ -586,7 +586,7 @@ def NN_KernelOp : NN_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
 
     **Constraints**
     - C1: the yield's types are the results'.
-    - C2: `units` is at least 1, `scratch` at least 0, `parts` at least 1.
+    - C2: `units` is at least 1, `scratch` at least 0, `parts` at least 1, and 1 unless the schedule is gemm.
     - C3: the body holds only operations without side effects.
     - C4: a kernel without a body has a cost.
     - C5: a result is `over` an argument of as many bytes.

@@ -41,6 +41,7 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createNNFuseAttentionPass());
+  passes.addNestedPass<func::FuncOp>(createNNCausalMasksPass());
   if (options.microBatches > 1) {
     passes.addPass(createNNAccumulatePass({.count = options.microBatches}));
     // What is repeated for micro-batches and within them is repeated once, and so is summed once.

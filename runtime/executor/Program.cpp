@@ -90,7 +90,7 @@ bool isWellFormed(std::span<const std::byte> bytes) {
 
 constexpr uint64_t maxArenaBytes = uint64_t(1) << 46;
 constexpr uint32_t maxRanks = 1 << 16;
-constexpr int64_t maxUnits = int64_t(1) << 40;
+constexpr int64_t maxUnits = int64_t(1) << 40, maxParts = int64_t(1) << 40;
 constexpr uint64_t argumentAlignment = 8;
 constexpr uint64_t scratchAlignment = 64;
 
@@ -199,7 +199,7 @@ private:
       if (kernel->inputs() > kernel->arguments()->size())
         return machineError("the kernel '{}' has {} inputs among {} arguments", symbol,
                             kernel->inputs(), kernel->arguments()->size());
-      if (kernel->parts() < 1 || kernel->parts() > maxUnits)
+      if (kernel->parts() < 1 || kernel->parts() > maxParts)
         return machineError("the kernel '{}' may be divided into {} parts", symbol, kernel->parts());
       for (const table::KernelArgument *argument : *kernel->arguments())
         if (argument->bytes() > maxArenaBytes || argument->unit_bytes() > maxArenaBytes)

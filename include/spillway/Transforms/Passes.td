@@ -17,6 +17,18 @@ def NNFuseAttentionPass : Pass<"nn-fuse-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::spillway::nn::NNDialect"];
 }
 
+def NNCausalMasksPass : Pass<"nn-causal-masks", "::mlir::func::FuncOp"> {
+  let summary = "Says which masks of attention are causal";
+  let description = [{
+    Where a mask follows from constants alone (at most 4 M elements) and lets query i see just the keys j <= i + o, at
+    least one, in all batches and heads, the attention gets `causal_offset` o for it: kernels and gradients then leave
+    out what it hides. A float mask must add 0 to what is seen and at most -1e30 to the rest.
+
+    Needs: nn.attention. Leaves: operations; the mask is dead where nothing else reads it.
+  }];
+  let statistics = [Statistic<"numMasks", "masks", "Masks that were causal">];
+}
+
 def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "Stores each weight in the order in which its kernel reads it";
   let description = [{

@@ -44,7 +44,7 @@ struct AttentionPlan {
   int64_t units() const { return batches * heads * queryBlocks; }
   int64_t valuePanels() const { return llvm::divideCeil(valueDepth, panelWidth); }
   /// Elements of the areas of scratch.
-  int64_t queryElements() const { return tiles.count * depth * tiles.packedStride(); }
+  int64_t queryElements() const { return tiles.count * depth * tiles.alignedStride(); }
   int64_t keyElements() const { return keyBlock * depth; }
   int64_t scoreElements() const { return blockRows * scoreStride; }
   int64_t outputElements() const { return blockRows * valuePanels() * panelWidth; }
@@ -184,7 +184,7 @@ void AttentionEmitter::emitUnit(const Unit &unit) {
 }
 
 void AttentionEmitter::packQuery(const Unit &unit) {
-  int64_t stride = plan.tiles.packedStride();
+  int64_t stride = plan.tiles.alignedStride();
   int64_t whole = plan.depth / transposeSize * transposeSize, rest = plan.depth - whole;
   plan.tiles.forEach(kernel, constant(0), constant(plan.tiles.count), [&](Value tile,
                                                                           int64_t rows) {
@@ -278,7 +278,7 @@ void AttentionEmitter::packKeys(const Unit &unit, Value firstKey, Value panel) {
 }
 
 void AttentionEmitter::computeScores(Value panel) {
-  int64_t stride = plan.tiles.packedStride();
+  int64_t stride = plan.tiles.alignedStride();
   Value keys = mul(panel, plan.depth);
   plan.tiles.forEach(kernel, constant(0), constant(plan.tiles.count), [&](Value tile,
                                                                           int64_t rows) {

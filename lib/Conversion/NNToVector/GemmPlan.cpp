@@ -11,7 +11,7 @@ using namespace spillway::kernels;
 namespace {
 
 /// Tiles of six rows whose packed block fills about half of a 512 KiB L2. The right operand is read, or packed, once for each block.
-constexpr int64_t maxBlockRows = 264;
+constexpr int64_t maxBlockRows = 264, leastBlockRows = 132;
 /// A block of a panel takes half of a 32 KiB L1 in f32.
 constexpr int64_t maxBlockDepth = 256;
 /// The accumulators of a group take an eighth of L2.
@@ -19,9 +19,11 @@ constexpr int64_t maxGroupPanels = 4;
 /// Packing the left operand again for each group costs a percent or two of its work.
 constexpr int64_t maxRepackedGroupPanels = 32;
 /// What is packed once is read from L3, which other threads use as well.
-constexpr int64_t maxPackedBytes = 4 << 20;
+constexpr int64_t maxPackedBytes = 9 << 19;
 /// What fits in L2 beside the packed blocks.
 constexpr int64_t maxCachedBytes = 128 << 10;
+/// Fewer do not repay what is read and packed of the right operand for each part.
+constexpr int64_t leastRowsOfPart = 128;
 constexpr int64_t cacheLine = 64;
 
 } // namespace
@@ -70,14 +72,20 @@ GemmShape::GemmShape(nn::MatmulOp matmul)
 
 int64_t GemmShape::panels() const { return llvm::divideCeil(columns, panelWidth); }
 
+int64_t GemmShape::mostParts() const { return batchedRhs ? 1 : std::max<int64_t>(1, rows / leastRowsOfPart); }
+
 GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
     : shape(matmul), rhsElement(matmul.getRhs().getType().getElementType()),
       accumulator(accumulatorType(rhsElement)),
       tiles(shape.rows, registerRows(accumulator, target)) {
-  int64_t blocks = llvm::divideCeil(tiles.count * tiles.tallRows, maxBlockRows);
-  tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
   blockDepth = std::min(shape.depth, maxBlockDepth);
   int64_t depthBlocks = blockDepth ? llvm::divideCeil(shape.depth, blockDepth) : 0;
+  // A deep operand is packed once where that fits for fewer rows.
+  int64_t tileBytes = std::max<int64_t>(1, depthBlocks * packedTileElements() * nn::elementBytes(accumulator));
+  int64_t fitting = maxPackedBytes / tileBytes * tiles.tallRows;
+  int64_t rows = fitting < leastBlockRows ? maxBlockRows : std::min(fitting, maxBlockRows);
+  int64_t blocks = llvm::divideCeil(tiles.count * tiles.tallRows, rows);
+  tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
   int64_t wholeElements = depthBlocks * packedBlockElements();
   packsLhsOnce = wholeElements * nn::elementBytes(accumulator) <= maxPackedBytes;
   packedLhsElements = packsLhsOnce ? wholeElements : packedBlockElements();
@@ -93,7 +101,7 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
 
 // Rows are packed as vectors of eight, one index of depth after the other: what one leaves behind its rows, the next overwrites.
 int64_t GemmPlan::packedStride() const {
-  return tiles.tallRows < transposeSize ? tiles.tallRows : tiles.packedStride();
+  return tiles.tallRows < transposeSize ? tiles.tallRows : tiles.alignedStride();
 }
 
 // The last of a tile has room behind it, which also keeps tiles from lying a power of two apart.

@@ -3,7 +3,7 @@
 // An element's chain of fused multiply-adds runs over depth in ascending order in one
 // lane of one accumulator; between blocks of depth the accumulator rests in scratch, and
 // between calls that each have a tile of the right operand's depth in the result.
-// So the cuts of GemmPlan, the units of a call and tiles change no bit.
+// So the cuts of GemmPlan, the units and the part of a call, and tiles change no bit.
 
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 #include "spillway/Conversion/NNToVector/GemmPlan.h"
@@ -20,8 +20,6 @@ using namespace spillway::kernels;
 namespace {
 
 constexpr int64_t cacheLineBytes = 64;
-/// Fewer do not repay what is read and packed of the right operand for each part.
-constexpr int64_t leastRowsOfPart = 128;
 
 class GemmEmitter {
 public:
@@ -37,6 +35,8 @@ private:
     Value from, to;
   };
 
+  /// The tiles of this part of the rows, and how they are cut into blocks.
+  void divideTiles();
   void emitBatch(Value batch, Range panels);
   void emitGroup(Value batch, Range tiles, Range panels);
   void packLhs(Value batch, Range tiles, Value depth);
@@ -45,7 +45,7 @@ private:
   void packColumns(Value batch, Value row, Value to, int64_t rows, Value k, int64_t count);
   void packRhs(Value batch, Value panel, Value depth);
   Value pullRhsRow(Value batch, Value column, int64_t columns, Value k);
-  void prefetchRhs(Value batch, Range panels, Value panel, Value depth, Value tileInBlock);
+  void prefetchRhs(Value batch, Range panels, Value panel, Value depth, Range tiles, Value tile);
   void multiplyPanel(Value batch, Range tiles, Range panels, Value panel, Value depth);
   /// Gives 16 elements of the right operand in accumulator type; `k` counts from the
   /// beginning of the block of depth.
@@ -107,6 +107,8 @@ private:
   /// The depth that the tile of the right operand has, where tiles of it may stand for it; else null.
   Value depthFrom, depthTo;
   Value packedLhs, packedRhs, accumulators;
+  Range ownTiles;
+  Value tilesPerBlock;
 };
 
 } // namespace
@@ -131,6 +133,7 @@ void GemmEmitter::emit() {
     kernel.setFacts(depthTo, {1, shape().depth + 1});
   }
 
+  divideTiles();
   if (!shape().batchedRhs) {
     kernel.loop(0, shape().batches, 1, [&](Value batch) {
       emitBatch(batch, {kernel.begin(), kernel.end()});
@@ -148,16 +151,25 @@ void GemmEmitter::emit() {
   });
 }
 
-void GemmEmitter::emitBatch(Value batch, Range panels) {
+// Into as even blocks as can be, of at most those that the plan has room for.
+void GemmEmitter::divideTiles() {
+  if (shape().mostParts() == 1) {
+    ownTiles = {constant(0), constant(plan.tiles.count)};
+    tilesPerBlock = constant(plan.tilesPerBlock);
+    return;
+  }
   auto firstTile = [&](Value part) -> Value {
     return arith::DivUIOp::create(b, mul(part, plan.tiles.count), kernel.parts());
   };
-  Value from = firstTile(kernel.part()), to = firstTile(add(kernel.part(), 1));
-  Value count = sub(to, from);
+  ownTiles = {firstTile(kernel.part()), firstTile(add(kernel.part(), 1))};
+  Value count = sub(ownTiles.to, ownTiles.from);
   Value blocks = max(arith::CeilDivUIOp::create(b, count, constant(plan.tilesPerBlock)), constant(1));
-  Value tilesPerBlock = max(arith::CeilDivUIOp::create(b, count, blocks), constant(1));
-  kernel.loop(from, to, tilesPerBlock, [&](Value tile) {
-    Range tiles{tile, min(arith::AddIOp::create(b, tile, tilesPerBlock), to)};
+  tilesPerBlock = max(arith::CeilDivUIOp::create(b, count, blocks), constant(1));
+}
+
+void GemmEmitter::emitBatch(Value batch, Range panels) {
+  kernel.loop(ownTiles.from, ownTiles.to, tilesPerBlock, [&](Value tile) {
+    Range tiles{tile, min(add(tile, tilesPerBlock), ownTiles.to)};
     if (plan.packsLhsOnce)
       forDepthBlocks([&](Value depth) { packLhs(batch, tiles, depth); });
     kernel.loop(panels.from, panels.to, plan.groupPanels, [&](Value panel) {
@@ -328,7 +340,7 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
 
 // While tiles of this panel are computed, the block that comes next is on its way to L2: rows of a block that is not
 // stored as a panel lie far apart, where no hardware fetches ahead.
-void GemmEmitter::prefetchRhs(Value batch, Range range, Value panel, Value depth, Value tileInBlock) {
+void GemmEmitter::prefetchRhs(Value batch, Range range, Value panel, Value depth, Range tiles, Value tile) {
   auto argument = cast<BlockArgument>(matmul.getRhs());
   auto less = [&](Value lhs, Value rhs) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, lhs, rhs);
@@ -347,15 +359,15 @@ void GemmEmitter::prefetchRhs(Value batch, Range range, Value panel, Value depth
   int64_t lines = panels              ? llvm::divideCeil(plan.blockDepth * panelWidth, perLine)
                   : plan.rhsAlongDepth ? llvm::alignTo(plan.blockDepth, panelWidth)
                                        : plan.blockDepth;
-  int64_t linesPerTile = llvm::divideCeil(lines, plan.tilesPerBlock);
-  Value firstLine = mul(tileInBlock, linesPerTile);
+  Value linesPerTile = arith::CeilDivUIOp::create(b, constant(lines), sub(tiles.to, tiles.from));
+  Value firstLine = arith::MulIOp::create(b, sub(tile, tiles.from), linesPerTile);
   auto prefetch = [&](Value address) {
     Value memref = kernel.argument(argument.getArgNumber());
     Value last = constant(cast<MemRefType>(memref.getType()).getNumElements() - 1);
     memref::PrefetchOp::create(b, memref, ValueRange(min(address, last)), /*isWrite=*/false, /*localityHint=*/2,
                                /*isDataCache=*/true);
   };
-  kernel.loop(0, linesPerTile, 1, [&](Value line) {
+  kernel.loop(constant(0), linesPerTile, 1, [&](Value line) {
     line = add(firstLine, line);
     if (panels) {
       Value row = add(mul(sub(nextPanel, firstPanel), shape().depth), nextDepth);
@@ -389,7 +401,7 @@ void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value pan
     plan.tiles.forEach(kernel, tiles.from, tiles.to, [&](Value tile, int64_t rows) {
       Value tileInBlock = sub(tile, tiles.from);
       if (plan.prefetchesRhs)
-        prefetchRhs(batch, range, panel, depth, tileInBlock);
+        prefetchRhs(batch, range, panel, depth, tiles, tile);
       Value lhs = add(packedBlock(depth), mul(tileInBlock, plan.packedTileElements()));
       Value row = sub(firstRow(tile), firstRow(tiles.from));
       continueTile(rows, lhs, add(panelAccumulators, mul(row, panelWidth)), depth, rhsRow);
@@ -510,7 +522,7 @@ FailureOr<KernelSpace> GemmSchedule::space(nn::KernelOp kernel) const {
   for (CpuLevel level : {CpuLevel::avx2, CpuLevel::avx512, CpuLevel::avx512bf16})
     scratch = std::max(scratch, GemmPlan(matmul, {level}).scratchBytes());
   GemmShape shape(matmul);
-  return KernelSpace{std::max<int64_t>(1, shape.units()), scratch, shape.batchedRhs ? 1 : std::max<int64_t>(1, shape.rows / leastRowsOfPart)};
+  return KernelSpace{std::max<int64_t>(1, shape.units()), scratch, shape.mostParts()};
 }
 
 LogicalResult GemmSchedule::emit(KernelBuilder &kernel) const {

@@ -53,7 +53,7 @@ RowTiles::RowTiles(int64_t rows, int64_t maxRows)
     : rows(rows), count(std::max<int64_t>(1, llvm::divideCeil(rows, maxRows))),
       tallRows(llvm::divideCeil(rows, count)), tallCount(rows - count * (tallRows - 1)) {}
 
-int64_t RowTiles::packedStride() const { return llvm::alignTo(tallRows, transposeSize); }
+int64_t RowTiles::alignedStride() const { return llvm::alignTo(tallRows, transposeSize); }
 
 Value RowTiles::firstRow(KernelBuilder &kernel, Value tile) const {
   ImplicitLocOpBuilder &b = kernel.builder();

@@ -13,17 +13,19 @@ namespace {
 
 /// What the scores of one part may take. Three tensors like them are held at once.
 constexpr int64_t maxPartBytes = 16 << 20;
+/// Where later queries see more keys, they are computed in so many blocks, of at least so many queries.
+constexpr int64_t maxQueryBlocks = 4, leastBlockQueries = 32;
 
 /// The cotangents of the operands; null where they are not needed.
 struct OperandCotangents {
   Value query, key, value, mask;
 };
 
-/// Of all heads and batches of its operands.
+/// Of all heads and batches of its operands. `offset` stands for the operation's causal one.
 class PartRule {
 public:
-  PartRule(nn::AttentionOp op, RuleBuilder &b, Value query, Value key, Value value, Value mask)
-      : op(op), b(b), query(query), key(key), value(value), mask(mask) {
+  PartRule(nn::AttentionOp op, RuleBuilder &b, Value query, Value key, Value value, Value mask, std::optional<int64_t> offset)
+      : op(op), b(b), query(query), key(key), value(value), mask(mask), offset(offset) {
     ArrayRef<int64_t> q = shapeOf(query), k = shapeOf(key);
     scoresShape = {q[0], q[1], q[2], k[2]};
     // Query heads that share a key are rows of one product.
@@ -70,7 +72,8 @@ private:
       Value all = b.broadcast(keeps ? mask : b.wide(mask), dimensions(0, 4), scoresShape);
       scores = keeps ? b.select(all, scores, never) : b.add(scores, all);
     }
-    if (std::optional<int64_t> offset = op.getCausalOffset()) {
+    // Where the first query sees all keys, all do.
+    if (offset && *offset + 1 < scoresShape[3]) {
       auto type = RankedTensorType::get(scoresShape, IntegerType::get(op.getContext(), 64));
       Value i = b.create<nn::IotaOp>(type, 2), j = b.create<nn::IotaOp>(type, 3);
       Value last = b.create<arith::AddIOp>(
@@ -101,6 +104,7 @@ private:
   nn::AttentionOp op;
   RuleBuilder &b;
   Value query, key, value, mask, capped;
+  std::optional<int64_t> offset;
   SmallVector<int64_t> scoresShape;
   int64_t rows;
 };
@@ -178,7 +182,61 @@ private:
         }
       return sizes == shapeOf(a) ? a : b.slice(a, offsets, sizes, {1, 1, 1, 1});
     };
-    return PartRule(op, b, cut(query), cut(key), cut(value), cut(op.getMask())).run(cut(cotangent), c);
+    return queryBlocks(cut(query), cut(key), cut(value), cut(op.getMask()), cut(cotangent));
+  }
+
+  /// Each block of queries with the keys that one of them sees.
+  OperandCotangents queryBlocks(Value query, Value key, Value value, Value mask, Value cotangent) {
+    int64_t queries = shapeOf(query)[2], keys = shapeOf(key)[2];
+    std::optional<int64_t> offset = op.getCausalOffset();
+    int64_t count = std::clamp<int64_t>(queries / leastBlockQueries, 1, maxQueryBlocks);
+    if (!offset || *offset < 0 || *offset + 1 >= keys || count == 1 || (mask && c.needs(mask)))
+      return PartRule(op, b, query, key, value, mask, offset).run(cotangent, c);
+    auto range = [&](Value a, int64_t dim, int64_t from, int64_t to) {
+      if (!a || shapeOf(a)[dim] == 1 || (from == 0 && to == shapeOf(a)[dim]))
+        return a;
+      SmallVector<int64_t> offsets(4, 0), sizes(shapeOf(a));
+      offsets[dim] = from;
+      sizes[dim] = to - from;
+      return b.slice(a, offsets, sizes, {1, 1, 1, 1});
+    };
+
+    SmallVector<Value> ofQueries;
+    // What each block gives for the keys from 0 on, and how many it sees.
+    SmallVector<OperandCotangents> blocks;
+    SmallVector<int64_t> seen;
+    for (int64_t block = 0; block < count; ++block) {
+      int64_t from = queries * block / count, to = queries * (block + 1) / count;
+      int64_t end = std::min(to + *offset, keys);
+      Value masks = range(range(mask, 2, from, to), 3, 0, end);
+      blocks.push_back(PartRule(op, b, range(query, 2, from, to), range(key, 2, 0, end), range(value, 2, 0, end), masks, *offset + from)
+                           .run(range(cotangent, 2, from, to), c));
+      seen.push_back(end);
+      ofQueries.push_back(blocks.back().query);
+    }
+    auto sumOverBlocks = [&](Value OperandCotangents::*operand) {
+      if (!(blocks.front().*operand))
+        return Value();
+      SmallVector<Value> ranges;
+      int64_t from = 0;
+      for (auto [first, end] : llvm::enumerate(seen)) {
+        if (end == from)
+          continue;
+        Value sum;
+        for (const OperandCotangents &block : ArrayRef(blocks).drop_front(first)) {
+          Value part = range(block.*operand, 2, from, end);
+          sum = sum ? b.add(sum, part) : part;
+        }
+        ranges.push_back(sum);
+        from = end;
+      }
+      Value all = b.concat(ranges, 2);
+      SmallVector<int64_t> shape(shapeOf(all));
+      shape[2] = keys;
+      return from == keys ? all : b.pad(all, {0, 0, 0, 0}, shape);
+    };
+    return {c.needs(op.getQuery()) ? b.concat(ofQueries, 2) : Value(), sumOverBlocks(&OperandCotangents::key),
+            sumOverBlocks(&OperandCotangents::value), Value()};
   }
 
   nn::AttentionOp op;

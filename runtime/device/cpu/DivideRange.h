@@ -10,12 +10,15 @@ namespace spillway {
 
 /// Calls `body(range, thread)` for disjoint ranges that together are all of the units [begin, end) of a kernel that may be
 /// divided into `parts` parts at most. A part has all units, so that what it prepares is prepared once; units are
-/// cut where there are fewer parts than pieces of the team. Returns when all are done.
+/// cut where there are fewer parts than pieces of the team, into as many for each part, of which there are a divisor of
+/// the pieces. One thread makes one call. Returns when all are done.
 template <typename Body> void divideRange(ThreadTeam &team, int64_t begin, int64_t end, int64_t parts, Body &&body) {
   int64_t pieces = team.pieces();
-  parts = std::min(parts, pieces);
+  parts = team.size() == 1 ? 1 : std::min(parts, pieces);
   while (pieces % parts != 0)
     --parts;
+  if (parts == 1)
+    return team.run(begin, end, [&](int64_t first, int64_t last, unsigned thread) { body(KernelRange{first, last}, thread); });
   int64_t cuts = pieces / parts, units = end - begin;
   team.run(0, pieces, [&](int64_t first, int64_t last, unsigned thread) {
     for (int64_t piece = first; piece < last; ++piece) {

@@ -304,19 +304,22 @@ TEST_F(DerivativeTest, attention) {
   }
 }
 
-// Where the mask has a gradient, all heads are computed at once, else by parts.
-TEST_F(DerivativeTest, attentionInParts) {
-  for (const char *rows : {"724", "725"}) {
-    SCOPED_TRACE(rows);
+// Where the mask has a gradient, all is computed at once, else by parts.
+class AttentionInParts : public DerivativeTest {
+protected:
+  /// Gradients of an attention of so many queries and keys, once in parts and once whole; `options` stand behind the operands.
+  void compare(int64_t queries, int64_t keys, const std::string &options, double tolerance) {
+    SCOPED_TRACE(testing::Message() << queries << " queries, " << keys << " keys, " << options);
     std::vector<SmallVector<TensorValue>> found;
     for (bool masked : {false, true}) {
-      std::string text = replaced("func.func @main(%q: tensor<2x4xNx1xf64>, %k: tensor<2x2xNx1xf64>, %v: tensor<2x2xNx2xf64>" +
+      std::string text = replaced("func.func @main(%q: tensor<2x4xMx1xf64>, %k: tensor<2x2xNx1xf64>, %v: tensor<2x2xNx2xf64>" +
                                       std::string(masked ? ", %m: tensor<1x1x1x1xf64>" : "") +
-                                      ") -> tensor<2x4xNx2xf64> { %r = nn.attention <nan> %q, %k, %v " +
-                                      (masked ? "mask %m : tensor<1x1x1x1xf64>" : "") +
-                                      " scale 0.5 {causal_offset = 1 : i64} : tensor<2x4xNx1xf64>, tensor<2x2xNx1xf64>, "
-                                      "tensor<2x2xNx2xf64> -> tensor<2x4xNx2xf64> return %r : tensor<2x4xNx2xf64> }",
-                                  "N", rows);
+                                      ") -> tensor<2x4xMx2xf64> { %r = nn.attention <nan> %q, %k, %v " +
+                                      (masked ? "mask %m : tensor<1x1x1x1xf64> " : "") + options +
+                                      " : tensor<2x4xMx1xf64>, tensor<2x2xNx1xf64>, "
+                                      "tensor<2x2xNx2xf64> -> tensor<2x4xMx2xf64> return %r : tensor<2x4xMx2xf64> }",
+                                  "M", std::to_string(queries));
+      text = replaced(text, "N", std::to_string(keys));
       generator.seed(3);
       Gradients main;
       ASSERT_NO_FATAL_FAILURE(differentiateMain(text, main));
@@ -331,8 +334,23 @@ TEST_F(DerivativeTest, attentionInParts) {
       ASSERT_TRUE(succeeded(evaluate(main.function, inputs, found.emplace_back()))) << diagnostics;
     }
     for (unsigned i = 0; i < 4; ++i)
-      EXPECT_EQ(found[0][i].get<double>(), found[1][i].get<double>());
+      for (auto [part, whole] : llvm::zip_equal(found[0][i].get<double>(), found[1][i].get<double>()))
+        ASSERT_TRUE(std::abs(part - whole) <= tolerance) << "value " << i << ": " << part << ", not " << whole;
   }
+};
+
+TEST_F(AttentionInParts, ofBatchesAndHeads) {
+  for (int64_t rows : {724, 725})
+    compare(rows, rows, "scale 0.5", 0);
+}
+
+// Each block of queries has the keys that one of it sees; what several give for a key is added.
+TEST_F(AttentionInParts, ofQueries) {
+  for (int64_t offset : {0, 1, 17, 60})
+    compare(70, 64, "scale 0.5 {causal_offset = " + std::to_string(offset) + " : i64}", 1e-12);
+  compare(130, 130, "scale 0.5 {causal_offset = 0 : i64}", 1e-12);
+  // The last keys are seen by nobody.
+  compare(129, 200, "scale 0.5 {causal_offset = 3 : i64, softcap = 2.0 : f32}", 1e-12);
 }
 
 TEST_F(DerivativeTest, reductions) {

@@ -134,9 +134,9 @@ struct Operands {
 
 constexpr size_t guardBytes = 64;
 
-/// Runs units in ranges of `perCall`, last ranges first; tiles of a packed weight stand alone.
+/// Runs units in ranges of `perCall` and each of them in `parts`, the last ones first; tiles of a packed weight stand alone.
 std::vector<std::byte> run(const CompiledKernels &kernels, const std::string &name,
-                           const Product &p, const Operands &operands, int64_t perCall) {
+                           const Product &p, const Operands &operands, int64_t perCall, int64_t parts = 1) {
   std::vector<std::byte> lhs = encode(p.type, operands.lhs);
   std::vector<std::byte> bias = encode(p.resultType, operands.bias);
   std::vector<std::byte> residual = encode(p.resultType, operands.residual);
@@ -151,7 +151,8 @@ std::vector<std::byte> run(const CompiledKernels &kernels, const std::string &na
                                   {bias.data(), 0},
                                   {residual.data(), 0},
                                   {result.data(), 0}};
-    EXPECT_EQ(kernels.call(name, arguments, begin, end), 0);
+    for (int64_t part = parts; part-- > 0;)
+      EXPECT_EQ(kernels.call(name, arguments, {begin, end, part, parts}), 0);
   }
   for (size_t i = result.size() - guardBytes; i < result.size(); ++i)
     EXPECT_EQ(result[i], std::byte(0x5c)) << "writes past the end";
@@ -175,6 +176,11 @@ void check(const std::vector<Product> &products) {
     for (int64_t perCall : {int64_t(1) << 40, int64_t(1), int64_t(3)})
       ASSERT_EQ(run(kernels, name, p, operands, perCall), expected)
           << "in calls of " << perCall << " units";
+    if (kernels.parts(name) == 1)
+      continue;
+    // More of them than the rows have tiles, so that some are empty, in the last one.
+    for (int64_t parts : {int64_t(2), int64_t(3), int64_t(7), p.m + 1})
+      ASSERT_EQ(run(kernels, name, p, operands, int64_t(1) << 40, parts), expected) << "in " << parts << " parts";
   }
 }
 
@@ -192,6 +198,22 @@ TEST(GemmKernel, TailsOfRowsColumnsAndDepth) {
   products.push_back({.batch = {}, .m = 140, .k = 515, .n = 33, .packed = true});
   products.push_back({.batch = {}, .m = 9, .k = 256, .n = 16, .packed = true});
   products.push_back({.batch = {}, .m = 3, .k = 300, .n = 600, .packed = true});
+  check(products);
+}
+
+TEST(GemmKernel, PartsAndBlocksOfRows) {
+  std::vector<Product> products;
+  for (bool transposeLhs : {false, true}) {
+    for (bool packed : {false, true})
+      for (int64_t m : {265, 400, 793})
+        products.push_back({.batch = {}, .m = m, .k = m == 400 ? 515 : 20, .n = 21, .transposeLhs = transposeLhs, .packed = packed});
+    products.push_back({.batch = {}, .m = 300, .k = 40, .n = 70, .transposeLhs = transposeLhs, .epilogue = true});
+    products.push_back({.batch = {2}, .m = 260, .k = 30, .n = 19, .transposeLhs = transposeLhs});
+    // Too deep to be packed at once.
+    products.push_back({.batch = {}, .m = 270, .k = 9000, .n = 5, .transposeLhs = transposeLhs});
+    for (const char *type : {"f64", "bf16", "i8", "i64"})
+      products.push_back({.batch = {}, .m = 270, .k = 17, .n = 18, .type = type, .transposeLhs = transposeLhs});
+  }
   check(products);
 }
 
@@ -247,6 +269,7 @@ TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
                         .epilogue = epilogue, .transposed = true});
   // Large enough to be fetched ahead.
   products.push_back({.batch = {}, .m = 140, .k = 530, .n = 70, .transposeRhs = true, .packed = true, .depthPanels = true, .depthTiled = true});
+  products.push_back({.batch = {}, .m = 300, .k = 530, .n = 20, .transposeRhs = true, .packed = true, .depthPanels = true, .depthTiled = true});
   std::string text;
   for (size_t i = 0; i < products.size(); ++i)
     text += products[i].text(fmt::format("k{}", i));
@@ -269,8 +292,11 @@ TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
         std::vector<std::byte> tile(rhs.begin() + first * panelBytes, rhs.begin() + (first + count) * panelBytes);
         KernelArgument arguments[] = {{lhs.data(), 0}, {tile.data(), first, count}, {bias.data(), 0},
                                       {residual.data(), 0}, {result.data(), 0}};
+        // Another division of the rows for each tile.
+        int64_t parts = kernels.parts(name) > 1 ? 1 + first % 3 : 1;
         for (int64_t unit = kernels.units(name); unit-- > 0;)
-          ASSERT_EQ(kernels.call(name, arguments, unit, unit + 1), 0);
+          for (int64_t part = 0; part < parts; ++part)
+            ASSERT_EQ(kernels.call(name, arguments, {unit, unit + 1, part, parts}), 0);
       }
       ASSERT_TRUE(result == whole) << "tiles of " << perTile << " panels";
     }

@@ -77,11 +77,10 @@ KernelFunction CompiledKernels::function(const std::string &kernel) const {
 }
 
 int32_t CompiledKernels::call(const std::string &kernel, std::span<const KernelArgument> arguments,
-                              int64_t begin, int64_t end) const {
+                              const KernelRange &range) const {
   Scratch scratch(scratchBytes(kernel));
   std::fill_n(scratch.data(), scratchBytes(kernel), std::byte(0xa5));
   int32_t fault = 0;
-  KernelRange range{begin, end};
   function(kernel)(arguments.data(), &range, scratch.data(), &fault);
   return fault;
 }
@@ -94,7 +93,7 @@ int32_t CompiledKernels::run(const std::string &kernel, std::span<void *const> o
   int32_t fault = 0;
   for (int64_t end = units(kernel); end > 0;) {
     int64_t begin = std::max<int64_t>(0, end - std::min(unitsPerCall, units(kernel)));
-    if (int32_t raised = call(kernel, arguments, begin, end))
+    if (int32_t raised = call(kernel, arguments, {begin, end}))
       fault = raised;
     end = begin;
   }

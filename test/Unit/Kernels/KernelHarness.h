@@ -41,9 +41,8 @@ public:
   int64_t scratchBytes(const std::string &kernel) const;
   KernelFunction function(const std::string &kernel) const;
 
-  /// Runs units [begin, end) with scratch full of garbage; gives the fault word.
-  int32_t call(const std::string &kernel, std::span<const KernelArgument> arguments,
-               int64_t begin, int64_t end) const;
+  /// Runs a range with scratch full of garbage; gives the fault word.
+  int32_t call(const std::string &kernel, std::span<const KernelArgument> arguments, const KernelRange &range) const;
 
   /// Runs all units of a kernel in calls of at most `unitsPerCall`, last ranges first;
   /// gives the fault word.

@@ -559,7 +559,7 @@ private:
   Tensor gemm() {
     std::string of = chance(0.5) ? "f32" : chance(0.7) ? pick(floats) : pick(integers);
     std::string to = chance(0.8) ? of : "f32";
-    int64_t m = size(chance(0.3) ? 700 : 140), n = size(140), k = size(300);
+    int64_t m = chance(0.2) ? between(250, 700) : size(140), n = size(140), k = size(300);
     Shape batch = chance(0.6) ? Shape() : shape(between(1, 2), 4);
     bool transposeLhs = chance(0.3), transposeRhs = chance(0.4), shared = batch.empty() || chance(0.5);
     bool unpacks = shared && of == "f32" && chance(0.3);

@@ -66,7 +66,7 @@ TEST(DivideRange, givesEachUnitOfEachPartOnce) {
             ++computed[{unit, range.part}];
         });
         EXPECT_LE(parts, most);
-        EXPECT_EQ(isCut, parts < (*team)->pieces() && units > 1);
+        EXPECT_EQ(isCut, threads > 1 && parts < (*team)->pieces() && units > 1);
         EXPECT_EQ(computed.size(), static_cast<size_t>(units * parts));
         for (auto [place, times] : computed) {
           EXPECT_TRUE(place.first >= 10 && place.first < 10 + units && place.second >= 0 && place.second < parts);

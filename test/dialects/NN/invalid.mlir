@@ -572,6 +572,13 @@ nn.kernel @k(%x: tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.sche
 
 // -----
 
+// expected-error@+1 {{C2: only a product is divided into parts}}
+nn.kernel @k(%x: tensor<2xf32>) -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64, parts = 2 : i64} {
+  nn.yield %x : tensor<2xf32>
+}
+
+// -----
+
 zero.state @w "w" : tensor<2xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
 // expected-error@+1 {{C3: the body holds an operation with side effects: zero.use}}
 nn.kernel @k() -> tensor<2xf32> attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64} {

@@ -19,10 +19,12 @@ struct GemmShape {
   /// Panels of columns of one batch, and units of the launch space.
   int64_t panels() const;
   int64_t units() const { return panels() * (batchedRhs ? batches : 1); }
+  /// Parts into which rows may be divided at most; on one right operand alone.
+  int64_t mostParts() const;
   bool isEmpty() const { return rows == 0 || columns == 0 || batches == 0; }
 };
 
-/// The nest of loops, outermost first: blocks of tiles of rows, groups of panels,
+/// The nest of loops of a part of the rows, outermost first: blocks of tiles of rows, groups of panels,
 /// blocks of depth; inside, for each panel each tile of rows continues its accumulators,
 /// which lie in scratch, over the depth of the block. After the last block of depth
 /// each panel goes through the epilogue. The left operand is packed for each block of
@@ -35,6 +37,7 @@ struct GemmPlan {
   mlir::Type rhsElement, accumulator;
 
   RowTiles tiles;
+  /// At most.
   int64_t tilesPerBlock;
   /// Panels in a group, indices of depth in a block (a multiple of 8 where there is
   /// more than one block).

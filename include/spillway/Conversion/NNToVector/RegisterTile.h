@@ -26,8 +26,8 @@ struct RowTiles {
 
   int64_t rows, count, tallRows, tallCount;
 
-  /// Elements from one index of depth to the next in a packed tile.
-  int64_t packedStride() const;
+  /// The rows of a tile, rounded up to whole blocks that transposeBlock() gives.
+  int64_t alignedStride() const;
   mlir::Value firstRow(KernelBuilder &kernel, mlir::Value tile) const;
   /// Loops over the tiles [from, to); `body` is called for each height.
   void forEach(KernelBuilder &kernel, mlir::Value from, mlir::Value to,

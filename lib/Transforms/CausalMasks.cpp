@@ -1,0 +1,118 @@
+#include "spillway/Transforms/Passes.h"
+
+#include "spillway/Interpreter/Interpreter.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace spillway {
+#define GEN_PASS_DEF_NNCAUSALMASKSPASS
+#include "spillway/Transforms/Passes.h.inc"
+} // namespace spillway
+
+using namespace mlir;
+using namespace spillway;
+
+namespace {
+
+/// What larger masks hide is not worth the time that their elements take here.
+constexpr int64_t maxElements = 1 << 22;
+/// Lower than every sum of a finite score and it: the softmax gives exactly zero.
+constexpr float hidingFill = -1e30f;
+
+/// Values that follow from constants alone.
+class KnownValues {
+public:
+  /// Null where `value` depends on what is not known, or is too large.
+  const TensorValue *find(Value value) {
+    auto [it, isNew] = values.try_emplace(value);
+    if (isNew) {
+      std::optional<TensorValue> found = compute(value);
+      it = values.find(value);
+      it->second = std::move(found);
+    }
+    return it->second ? &*it->second : nullptr;
+  }
+
+private:
+  std::optional<TensorValue> compute(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    Operation *op = value.getDefiningOp();
+    if (!type || type.getNumElements() > maxElements || !op || op->getNumResults() != 1 || op->getNumRegions() != 0)
+      return std::nullopt;
+    ElementsAttr constant;
+    if (matchPattern(op, m_Constant(&constant))) {
+      FailureOr<TensorValue> elements = TensorValue::fromAttr(constant);
+      return succeeded(elements) ? std::optional(*elements) : std::nullopt;
+    }
+    if (!isMemoryEffectFree(op))
+      return std::nullopt;
+    SmallVector<TensorValue> operands, results;
+    for (Value operand : op->getOperands()) {
+      const TensorValue *known = find(operand);
+      if (!known)
+        return std::nullopt;
+      operands.push_back(*known);
+    }
+    std::string reason;
+    if (failed(evaluate(op, operands, results, reason)))
+      return std::nullopt;
+    return results.front();
+  }
+
+  llvm::DenseMap<Value, std::optional<TensorValue>> values;
+};
+
+/// The o for which query i sees just the keys j <= i + o, in all batches and heads, and each sees one.
+template <typename T>
+std::optional<int64_t> offsetOf(ArrayRef<T> mask, int64_t queries, int64_t keys, function_ref<std::optional<bool>(T)> sees) {
+  if (queries == 0 || keys == 0 || mask.empty())
+    return std::nullopt;
+  int64_t offset = -1;
+  while (offset + 1 < keys && sees(mask[offset + 1]) == true)
+    ++offset;
+  if (offset < 0)
+    return std::nullopt;
+  for (auto [at, element] : llvm::enumerate(mask)) {
+    int64_t j = static_cast<int64_t>(at) % keys, i = static_cast<int64_t>(at) / keys % queries;
+    if (sees(element) != (j <= i + offset))
+      return std::nullopt;
+  }
+  return offset;
+}
+
+std::optional<int64_t> offsetOf(const TensorValue &mask, int64_t queries, int64_t keys) {
+  if (mask.getShape()[2] != queries || mask.getShape()[3] != keys)
+    return std::nullopt;
+  if (mask.getElementType().isInteger(1))
+    return offsetOf<uint8_t>(mask.get<uint8_t>(), queries, keys, [](uint8_t keeps) { return std::optional(keeps != 0); });
+  if (!mask.getElementType().isF32())
+    return std::nullopt;
+  return offsetOf<float>(mask.get<float>(), queries, keys, [](float added) -> std::optional<bool> {
+    if (added == 0)
+      return true;
+    return added <= hidingFill ? std::optional(false) : std::nullopt;
+  });
+}
+
+class NNCausalMasksPass : public spillway::impl::NNCausalMasksPassBase<NNCausalMasksPass> {
+  void runOnOperation() override {
+    KnownValues known;
+    getOperation().walk([&](nn::AttentionOp attention) {
+      Value mask = attention.getMask();
+      if (!mask || attention.getCausalOffset())
+        return;
+      const TensorValue *value = known.find(mask);
+      std::optional<int64_t> offset =
+          value ? offsetOf(*value, attention.getQuery().getType().getDimSize(2), attention.getKey().getType().getDimSize(2))
+                : std::nullopt;
+      if (!offset)
+        return;
+      attention.setCausalOffset(*offset);
+      attention.getMaskMutable().clear();
+      ++numMasks;
+    });
+  }
+};
+
+} // namespace
