@@ -97,7 +97,7 @@ def NN_CostAttr : AttrDef<NN_Dialect, "Cost"> {
   let description = [{
     `flops` as in CostOpInterface; `bytes` of all operands and results, each once;
     `shared` bytes of what every launch reads whole, whatever its range of units: the left operand
-    of a matmul, which each launch packs.
+    of a matmul, which each launch packs, once for each piece that its range of units is cut into.
   }];
   let parameters = (ins "int64_t":$flops, "int64_t":$bytes,
                         DefaultValuedParameter<"int64_t", "0">:$shared);

@@ -511,9 +511,10 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult KernelOp::verify() {
-  if (static_cast<int64_t>(getUnits()) < 1 || static_cast<int64_t>(getScratch()) < 0 || static_cast<int64_t>(getParts().value_or(1)) < 1)
+  auto parts = static_cast<int64_t>(getParts().value_or(1));
+  if (static_cast<int64_t>(getUnits()) < 1 || static_cast<int64_t>(getScratch()) < 0 || parts < 1)
     return emitOpError("C2: units and parts must be at least 1 and scratch at least 0");
-  if (getParts().value_or(1) > 1 && getSchedule() != Schedule::gemm)
+  if (parts > 1 && getSchedule() != Schedule::gemm)
     return emitOpError("C2: only a product is divided into parts");
   for (auto [i, type] : llvm::enumerate(getResultTypes()))
     if (auto over = getResultAttrOfType<IntegerAttr>(i, overAttrName)) {

@@ -66,7 +66,7 @@ def compare_whole(model):
     off = [f"loss {loss}, not {info['f32']}"] if not abs(loss - info["f32"]) <= 1e-5 * abs(info["f32"]) else []
     worst = 0.0
     for (name, right), ours in zip(expected.items(), found):
-        difference = float(numpy.max(numpy.abs(ours - right)) / numpy.max(numpy.abs(right)))
+        difference = float(numpy.max(numpy.abs(ours - right)) / max(numpy.max(numpy.abs(right)), 1e-30))
         if difference <= 1e-4:
             worst = max(worst, difference)
         else:

@@ -10,7 +10,8 @@ using namespace spillway::kernels;
 
 namespace {
 
-/// Tiles of six rows whose packed block fills about half of a 512 KiB L2. The right operand is read, or packed, once for each block.
+/// Tiles of six rows whose packed block fills about half of a 512 KiB L2. The right operand is read, or packed, once for
+/// each block.
 constexpr int64_t maxBlockRows = 264, leastBlockRows = 132;
 /// A block of a panel takes half of a 32 KiB L1 in f32.
 constexpr int64_t maxBlockDepth = 256;
@@ -72,7 +73,9 @@ GemmShape::GemmShape(nn::MatmulOp matmul)
 
 int64_t GemmShape::panels() const { return llvm::divideCeil(columns, panelWidth); }
 
-int64_t GemmShape::mostParts() const { return batchedRhs ? 1 : std::max<int64_t>(1, rows / leastRowsOfPart); }
+int64_t GemmShape::mostParts() const {
+  return batchedRhs ? 1 : std::max<int64_t>(1, rows / leastRowsOfPart);
+}
 
 GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
     : shape(matmul), rhsElement(matmul.getRhs().getType().getElementType()),
@@ -99,7 +102,8 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
                               shape.depth * shape.columns * nn::elementBytes(rhsElement) > maxCachedBytes);
 }
 
-// Rows are packed as vectors of eight, one index of depth after the other: what one leaves behind its rows, the next overwrites.
+// Rows are packed as vectors of eight, one index of depth after the other: what one leaves behind its rows, the next
+// overwrites.
 int64_t GemmPlan::packedStride() const {
   return tiles.tallRows < transposeSize ? tiles.tallRows : tiles.alignedStride();
 }

@@ -38,16 +38,16 @@ KernelBuilder::KernelBuilder(nn::KernelOp kernel, const CpuTarget &target, OpBui
   function_ = func::FuncOp::create(builder_, kernel.getSymName(),
                                    builder_.getFunctionType({pointer, pointer, pointer, pointer}, {}));
   builder_.setInsertionPointToStart(function_.addEntryBlock());
-  begin_ = field(range, offsetof(KernelRange, begin));
-  end_ = field(range, offsetof(KernelRange, end));
-  part_ = field(range, offsetof(KernelRange, part));
-  parts_ = field(range, offsetof(KernelRange, parts));
+  begin_ = field(launchRange, offsetof(KernelRange, begin));
+  end_ = field(launchRange, offsetof(KernelRange, end));
+  part_ = field(launchRange, offsetof(KernelRange, part));
+  parts_ = field(launchRange, offsetof(KernelRange, parts));
 
   auto addOperand = [&](Type type, nn::PanelsAttr panels) {
     auto tensor = cast<RankedTensorType>(type);
     Value data = LLVM::LoadOp::create(
         builder_, pointer,
-        address(function_.getArgument(arguments), memrefs_.size() * sizeof(KernelArgument)));
+        address(function_.getArgument(argumentList), memrefs_.size() * sizeof(KernelArgument)));
     memrefs_.push_back(memrefAt(data, MemRefType::get({storedElements(tensor, panels)},
                                                       storageType(tensor.getElementType()))));
   };
@@ -87,7 +87,7 @@ Value KernelBuilder::field(Parameter parameter, int64_t byteOffset) {
 Value KernelBuilder::argumentField(unsigned i, int64_t byteOffset) {
   OpBuilder::InsertionGuard guard(builder_);
   builder_.setInsertionPointToStart(&function_.getBody().front());
-  return field(arguments, i * sizeof(KernelArgument) + byteOffset);
+  return field(argumentList, i * sizeof(KernelArgument) + byteOffset);
 }
 
 Value KernelBuilder::origin(unsigned i) {

@@ -35,7 +35,7 @@ public:
   /// Inserts into the function; schedules and emitters all share it.
   mlir::ImplicitLocOpBuilder &builder() { return builder_; }
 
-  /// The range of units to compute, and which of how many parts of it.
+  /// The range of units to compute, and which of how many parts of it: the only one where the kernel's space has one.
   mlir::Value begin() { return begin_; }
   mlir::Value end() { return end_; }
   mlir::Value part() { return part_; }
@@ -93,7 +93,7 @@ public:
   void finish();
 
 private:
-  enum Parameter : unsigned { arguments, range, scratchMemory, faultWord };
+  enum Parameter : unsigned { argumentList, launchRange, scratchMemory, faultWord };
 
   /// An i64 behind one of the function's pointers, as an index.
   mlir::Value field(Parameter parameter, int64_t byteOffset);
