@@ -41,6 +41,8 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createNNFuseAttentionPass());
+  // Layers have the same mask.
+  passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createNNCausalMasksPass());
   if (options.microBatches > 1) {
     passes.addPass(createNNAccumulatePass({.count = options.microBatches}));

@@ -45,7 +45,8 @@ private:
       FailureOr<TensorValue> elements = TensorValue::fromAttr(constant);
       return succeeded(elements) ? std::optional(*elements) : std::nullopt;
     }
-    if (!isMemoryEffectFree(op))
+    // Anchors compute more than their elements say.
+    if (!isMemoryEffectFree(op) || isa<nn::AnchorOpInterface>(op))
       return std::nullopt;
     SmallVector<TensorValue> operands, results;
     for (Value operand : op->getOperands()) {
@@ -81,13 +82,10 @@ std::optional<int64_t> offsetOf(ArrayRef<T> mask, int64_t queries, int64_t keys,
   return offset;
 }
 
-std::optional<int64_t> offsetOf(const TensorValue &mask, int64_t queries, int64_t keys) {
-  if (mask.getShape()[2] != queries || mask.getShape()[3] != keys)
-    return std::nullopt;
+std::optional<int64_t> offsetOf(const TensorValue &mask) {
+  int64_t queries = mask.getShape()[2], keys = mask.getShape()[3];
   if (mask.getElementType().isInteger(1))
     return offsetOf<uint8_t>(mask.get<uint8_t>(), queries, keys, [](uint8_t keeps) { return std::optional(keeps != 0); });
-  if (!mask.getElementType().isF32())
-    return std::nullopt;
   return offsetOf<float>(mask.get<float>(), queries, keys, [](float added) -> std::optional<bool> {
     if (added == 0)
       return true;
@@ -97,18 +95,28 @@ std::optional<int64_t> offsetOf(const TensorValue &mask, int64_t queries, int64_
 
 class NNCausalMasksPass : public spillway::impl::NNCausalMasksPassBase<NNCausalMasksPass> {
   void runOnOperation() override {
-    KnownValues known;
+    llvm::DenseMap<Value, std::optional<int64_t>> offsets;
     getOperation().walk([&](nn::AttentionOp attention) {
       Value mask = attention.getMask();
       if (!mask || attention.getCausalOffset())
         return;
-      const TensorValue *value = known.find(mask);
-      std::optional<int64_t> offset =
-          value ? offsetOf(*value, attention.getQuery().getType().getDimSize(2), attention.getKey().getType().getDimSize(2))
-                : std::nullopt;
-      if (!offset)
+      int64_t queries = attention.getQuery().getType().getDimSize(2), keys = attention.getKey().getType().getDimSize(2);
+      auto type = cast<RankedTensorType>(mask.getType());
+      Type element = type.getElementType();
+      if (type.getDimSize(2) != queries || type.getDimSize(3) != keys || (!element.isInteger(1) && !element.isF32()))
         return;
-      attention.setCausalOffset(*offset);
+      auto [it, isNew] = offsets.try_emplace(mask);
+      if (isNew) {
+        // What one mask takes is freed before the next one.
+        KnownValues known;
+        if (const TensorValue *value = known.find(mask))
+          it->second = offsetOf(*value);
+      }
+      if (!it->second)
+        return;
+      // Where the first query sees all keys, the mask hides nothing.
+      if (*it->second + 1 < keys)
+        attention.setCausalOffset(*it->second);
       attention.getMaskMutable().clear();
       ++numMasks;
     });

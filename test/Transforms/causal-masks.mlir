@@ -29,6 +29,17 @@ func.func @cache(%q: tensor<1x2x2x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x
 
 // -----
 
+// It hides nothing.
+// CHECK-LABEL: func @all
+// CHECK-NEXT: nn.attention <nan> %arg0, %arg1, %arg2 scale 5.000000e-01 :
+func.func @all(%q: tensor<1x2x2x8xf32>, %k: tensor<1x2x3x8xf32>, %v: tensor<1x2x3x8xf32>) -> tensor<1x2x2x8xf32> {
+  %mask = arith.constant dense<0.0> : tensor<1x1x2x3xf32>
+  %r = nn.attention <nan> %q, %k, %v mask %mask : tensor<1x1x2x3xf32> scale 5.000000e-01 : tensor<1x2x2x8xf32>, tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32> -> tensor<1x2x2x8xf32>
+  return %r : tensor<1x2x2x8xf32>
+}
+
+// -----
+
 // A query that sees no key, a window, another number than zero, a fill that hides nothing, and a head of its own: not causal.
 // CHECK-LABEL: func @others
 // CHECK-COUNT-5: nn.attention <nan> %arg0, %arg1, %arg2 mask

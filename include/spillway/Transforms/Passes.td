@@ -22,7 +22,8 @@ def NNCausalMasksPass : Pass<"nn-causal-masks", "::mlir::func::FuncOp"> {
   let description = [{
     Where a mask follows from constants alone (at most 4 M elements) and lets query i see just the keys j <= i + o, at
     least one, in all batches and heads, the attention gets `causal_offset` o for it: kernels and gradients then leave
-    out what it hides. A float mask must add 0 to what is seen and at most -1e30 to the rest.
+    out what it hides. A mask of f32 must add 0 to what is seen and at most -1e30 to the rest. One that hides nothing is
+    dropped.
 
     Needs: nn.attention. Leaves: operations; the mask is dead where nothing else reads it.
   }];

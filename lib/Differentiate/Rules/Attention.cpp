@@ -190,7 +190,7 @@ private:
     int64_t queries = shapeOf(query)[2], keys = shapeOf(key)[2];
     std::optional<int64_t> offset = op.getCausalOffset();
     int64_t count = std::clamp<int64_t>(queries / leastBlockQueries, 1, maxQueryBlocks);
-    if (!offset || *offset < 0 || *offset + 1 >= keys || count == 1 || (mask && c.needs(mask)))
+    if (!offset || *offset < 0 || *offset + 1 >= keys || count == 1 || (mask && c.needs(op.getMask())))
       return PartRule(op, b, query, key, value, mask, offset).run(cotangent, c);
     auto range = [&](Value a, int64_t dim, int64_t from, int64_t to) {
       if (!a || shapeOf(a)[dim] == 1 || (from == 0 && to == shapeOf(a)[dim]))
