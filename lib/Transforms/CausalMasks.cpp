@@ -1,7 +1,10 @@
+#include "Masks.h"
+
 #include "spillway/Transforms/Passes.h"
 
 #include "spillway/Interpreter/Interpreter.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -17,52 +20,47 @@ namespace {
 
 /// What larger masks hide is not worth the time that their elements take here.
 constexpr int64_t maxElements = 1 << 22;
-/// Lower than every sum of a finite score and it: the softmax gives exactly zero.
-constexpr float hidingFill = -1e30f;
 
-/// Values that follow from constants alone.
-class KnownValues {
-public:
-  /// Null where `value` depends on what is not known, or is too large.
-  const TensorValue *find(Value value) {
-    auto [it, isNew] = values.try_emplace(value);
-    if (isNew) {
-      std::optional<TensorValue> found = compute(value);
-      it = values.find(value);
-      it->second = std::move(found);
-    }
-    return it->second ? &*it->second : nullptr;
-  }
+/// Anchors compute more than their elements say.
+bool isComputable(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isMemoryEffectFree(op) || isa<nn::AnchorOpInterface>(op))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getNumElements() <= maxElements;
+}
 
-private:
-  std::optional<TensorValue> compute(Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    Operation *op = value.getDefiningOp();
-    if (!type || type.getNumElements() > maxElements || !op || op->getNumResults() != 1 || op->getNumRegions() != 0)
-      return std::nullopt;
+/// Nothing where the mask does not follow from constants alone.
+std::optional<TensorValue> valueOf(Value mask) {
+  BackwardSliceOptions options;
+  options.inclusive = options.omitBlockArguments = true;
+  options.filter = isComputable;
+  SetVector<Operation *> slice;
+  if (!mask.getDefiningOp() || failed(getBackwardSlice(mask, &slice, options)))
+    return std::nullopt;
+  // Nothing is computed before all of it is known to be.
+  auto isInSlice = [&](Value value) { return value.getDefiningOp() && slice.contains(value.getDefiningOp()); };
+  if (!isInSlice(mask) || !llvm::all_of(slice, [&](Operation *op) { return llvm::all_of(op->getOperands(), isInSlice); }))
+    return std::nullopt;
+  llvm::DenseMap<Value, TensorValue> values;
+  for (Operation *op : slice) {
+    TensorValue &value = values[op->getResult(0)];
     ElementsAttr constant;
     if (matchPattern(op, m_Constant(&constant))) {
       FailureOr<TensorValue> elements = TensorValue::fromAttr(constant);
-      return succeeded(elements) ? std::optional(*elements) : std::nullopt;
-    }
-    // Anchors compute more than their elements say.
-    if (!isMemoryEffectFree(op) || isa<nn::AnchorOpInterface>(op))
-      return std::nullopt;
-    SmallVector<TensorValue> operands, results;
-    for (Value operand : op->getOperands()) {
-      const TensorValue *known = find(operand);
-      if (!known)
+      if (failed(elements))
         return std::nullopt;
-      operands.push_back(*known);
+      value = *elements;
+      continue;
     }
+    auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return values.at(operand); });
+    SmallVector<TensorValue> results;
     std::string reason;
     if (failed(evaluate(op, operands, results, reason)))
       return std::nullopt;
-    return results.front();
+    value = results.front();
   }
-
-  llvm::DenseMap<Value, std::optional<TensorValue>> values;
-};
+  return values.at(mask);
+}
 
 /// The o for which query i sees just the keys j <= i + o, in all batches and heads, and each sees one.
 template <typename T>
@@ -106,12 +104,9 @@ class NNCausalMasksPass : public spillway::impl::NNCausalMasksPassBase<NNCausalM
       if (type.getDimSize(2) != queries || type.getDimSize(3) != keys || (!element.isInteger(1) && !element.isF32()))
         return;
       auto [it, isNew] = offsets.try_emplace(mask);
-      if (isNew) {
-        // What one mask takes is freed before the next one.
-        KnownValues known;
-        if (const TensorValue *value = known.find(mask))
+      if (isNew)
+        if (std::optional<TensorValue> value = valueOf(mask))
           it->second = offsetOf(*value);
-      }
       if (!it->second)
         return;
       // Where the first query sees all keys, the mask hides nothing.

@@ -1,3 +1,5 @@
+#include "Masks.h"
+
 #include "spillway/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -125,9 +127,6 @@ bool peelNaNGuard(Value &probabilities) {
   return true;
 }
 
-/// Lower than every sum of a finite score and it: the softmax gives exactly zero.
-constexpr double maskingFill = -1e30;
-
 /// A mask as exports write it.
 struct Mask {
   /// Added to the scores, where not null.
@@ -148,7 +147,7 @@ std::optional<Mask> peelSelect(Value &value) {
     return std::nullopt;
   mask.inverted = !floatSplat(mask.select.getFalseValue());
   std::optional<double> fill = floatSplat(mask.fill());
-  if (!fill || !(*fill <= maskingFill))
+  if (!fill || !(*fill <= hidingFill))
     return std::nullopt;
   value = mask.scores();
   return mask;

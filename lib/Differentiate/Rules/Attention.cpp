@@ -73,7 +73,7 @@ private:
       scores = keeps ? b.select(all, scores, never) : b.add(scores, all);
     }
     // Where the first query sees all keys, all do.
-    if (offset && *offset + 1 < scoresShape[3]) {
+    if (offset && *offset < scoresShape[3] - 1) {
       auto type = RankedTensorType::get(scoresShape, IntegerType::get(op.getContext(), 64));
       Value i = b.create<nn::IotaOp>(type, 2), j = b.create<nn::IotaOp>(type, 3);
       Value last = b.create<arith::AddIOp>(
@@ -119,12 +119,12 @@ public:
   void run() {
     ArrayRef<int64_t> q = shapeOf(query), k = shapeOf(key);
     int64_t batches = q[0], keyHeads = k[1];
-    // What is added to the scores collects those of all parts.
-    if (!op.getMask() || !c.needs(op.getMask())) {
+    if (!maskLearns()) {
       auto fitting = [](int64_t count, int64_t bytes) {
         return std::clamp<int64_t>(maxPartBytes / std::max<int64_t>(1, bytes), 1, std::max<int64_t>(1, count));
       };
-      int64_t headBytes = keyHeads == 0 ? 0 : q[1] / keyHeads * q[2] * k[2] * nn::elementBytes(getElementTypeOrSelf(query));
+      int64_t queries = llvm::divideCeil(q[2], countQueryBlocks());
+      int64_t headBytes = keyHeads == 0 ? 0 : q[1] / keyHeads * queries * k[2] * nn::elementBytes(getElementTypeOrSelf(query));
       batches = fitting(batches, keyHeads * headBytes);
       keyHeads = fitting(keyHeads, headBytes);
     }
@@ -165,6 +165,17 @@ private:
     }
   };
 
+  /// What is added to the scores then collects those of all parts.
+  bool maskLearns() { return op.getMask() && c.needs(op.getMask()); }
+
+  /// More than one where later queries see more keys. A query that sees none gives the same for all keys.
+  int64_t countQueryBlocks() {
+    std::optional<int64_t> offset = op.getCausalOffset();
+    if (!offset || *offset < 0 || *offset >= shapeOf(key)[2] - 1 || maskLearns())
+      return 1;
+    return std::clamp<int64_t>(shapeOf(query)[2] / leastBlockQueries, 1, maxQueryBlocks);
+  }
+
   /// Of `counts` batches and key heads from `first` on.
   OperandCotangents part(std::array<int64_t, 2> first, std::array<int64_t, 2> counts) {
     int64_t keyHeads = shapeOf(key)[1];
@@ -189,8 +200,8 @@ private:
   OperandCotangents queryBlocks(Value query, Value key, Value value, Value mask, Value cotangent) {
     int64_t queries = shapeOf(query)[2], keys = shapeOf(key)[2];
     std::optional<int64_t> offset = op.getCausalOffset();
-    int64_t count = std::clamp<int64_t>(queries / leastBlockQueries, 1, maxQueryBlocks);
-    if (!offset || *offset < 0 || *offset + 1 >= keys || count == 1 || (mask && c.needs(op.getMask())))
+    int64_t count = countQueryBlocks();
+    if (count == 1)
       return PartRule(op, b, query, key, value, mask, offset).run(cotangent, c);
     auto range = [&](Value a, int64_t dim, int64_t from, int64_t to) {
       if (!a || shapeOf(a)[dim] == 1 || (from == 0 && to == shapeOf(a)[dim]))

@@ -307,15 +307,18 @@ TEST_F(DerivativeTest, attention) {
 // Where the mask has a gradient, all is computed at once, else by parts.
 class AttentionInParts : public DerivativeTest {
 protected:
-  /// Gradients of an attention of so many queries and keys, once in parts and once whole; `options` stand behind the operands.
-  void compare(int64_t queries, int64_t keys, const std::string &options, double tolerance) {
-    SCOPED_TRACE(testing::Message() << queries << " queries, " << keys << " keys, " << options);
+  /// Gradients of an attention of so many queries and keys, once in parts and once whole; `options` stand behind the operands. Some
+  /// keys are hidden by a mask of the sizes `hides`, of i1 in parts and of floats, which learn, where it is whole; where empty, none are.
+  void compare(int64_t queries, int64_t keys, const std::string &options, double tolerance, const std::string &hides = "") {
+    SCOPED_TRACE(testing::Message() << queries << " queries, " << keys << " keys, " << options << ", mask " << hides);
     std::vector<SmallVector<TensorValue>> found;
+    TensorValue kept;
     for (bool masked : {false, true}) {
+      std::string mask = !hides.empty() ? "tensor<" + hides + (masked ? "xf64>" : "xi1>") : masked ? "tensor<1x1x1x1xf64>" : "";
       std::string text = replaced("func.func @main(%q: tensor<2x4xMx1xf64>, %k: tensor<2x2xNx1xf64>, %v: tensor<2x2xNx2xf64>" +
-                                      std::string(masked ? ", %m: tensor<1x1x1x1xf64>" : "") +
-                                      ") -> tensor<2x4xMx2xf64> { %r = nn.attention <nan> %q, %k, %v " +
-                                      (masked ? "mask %m : tensor<1x1x1x1xf64> " : "") + options +
+                                      std::string(mask.empty() ? "" : ", %m: " + mask) +
+                                      ") -> tensor<2x4xMx2xf64> { %r = nn.attention <zero> %q, %k, %v " +
+                                      (mask.empty() ? "" : "mask %m : " + mask + " ") + options +
                                       " : tensor<2x4xMx1xf64>, tensor<2x2xNx1xf64>, "
                                       "tensor<2x2xNx2xf64> -> tensor<2x4xMx2xf64> return %r : tensor<2x4xMx2xf64> }",
                                   "M", std::to_string(queries));
@@ -330,6 +333,13 @@ protected:
         inputs.emplace_back(cast<RankedTensorType>(type));
         if (inputs.size() <= 3)
           inputs.back().fillUniform(generator, -2, 2);
+      }
+      if (!hides.empty() && masked)
+        for (auto [added, keeps] : llvm::zip_equal(inputs[3].getMutable<double>(), kept.get<uint8_t>()))
+          added = keeps ? 0 : -std::numeric_limits<double>::infinity();
+      else if (!hides.empty()) {
+        inputs[3].fillUniform(generator, 0, 1);
+        kept = inputs[3];
       }
       ASSERT_TRUE(succeeded(evaluate(main.function, inputs, found.emplace_back()))) << diagnostics;
     }
@@ -349,6 +359,8 @@ TEST_F(AttentionInParts, ofQueries) {
   for (int64_t offset : {0, 1, 17, 60})
     compare(70, 64, "scale 0.5 {causal_offset = " + std::to_string(offset) + " : i64}", 1e-12);
   compare(130, 130, "scale 0.5 {causal_offset = 0 : i64}", 1e-12);
+  for (const char *hides : {"1x4xMxN", "2x1x1xN", "2x4xMx1", "1x1xMxN"})
+    compare(70, 64, "scale 0.5 {causal_offset = 5 : i64}", 1e-12, hides);
   // The last keys are seen by nobody.
   compare(129, 200, "scale 0.5 {causal_offset = 3 : i64, softcap = 2.0 : f32}", 1e-12);
 }

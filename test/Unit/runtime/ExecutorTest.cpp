@@ -225,6 +225,39 @@ TEST(Executor, aKernelsFaultIsAUserErrorWithItsLabel) {
   EXPECT_EQ(status.error().message, "/embed/Gather: an index is out of the range of its dimension");
 }
 
+TEST(Executor, aLaunchIsDividedIntoTheKernelsParts) {
+  auto run = [](unsigned threads, const EncodeOptions &options) {
+    constexpr Slice y{Tier::host, 0, activationBytes};
+    TestBundle bundle;
+    Program program;
+    program.threads = 2;
+    program.arenaBytes = {0, 4096};
+    program.kernels = {"test_parts"};
+    LaunchOperation launch;
+    launch.arguments = {{y}};
+    launch.end = 8;
+    program.step = {{launch, StreamKind::compute, {}, "parts"}};
+    EXPECT_TRUE(bundle.makeStore({}).ok());
+    EXPECT_TRUE(bundle.load(program, threads, nullptr, options).ok());
+    bundle.write(y, std::vector<float>(8 * 64));
+    EXPECT_TRUE(bundle.executor->runStep().ok());
+    return bundle.floats(y);
+  };
+  auto expected = [](int parts) {
+    std::vector<float> y(8 * 64);
+    for (int unit = 0; unit < 8; ++unit)
+      for (int part = 0; part < parts; ++part)
+        y[unit * 64 + part] = static_cast<float>(parts);
+    return y;
+  };
+  EXPECT_EQ(run(2, {.kernelParts = 100}), expected(4));
+  EXPECT_EQ(run(2, {.kernelParts = 3}), expected(2));
+  EXPECT_EQ(run(2, {.kernelParts = 1}), expected(1));
+  EXPECT_EQ(run(1, {.kernelParts = 100}), expected(1));
+  // Not worth the other thread.
+  EXPECT_EQ(run(2, {.kernelFlops = 0, .kernelParts = 100}), expected(1));
+}
+
 TEST(Executor, aWatchedValueIsToldFromWhatAnotherStepHasLeft) {
   constexpr Slice x{Tier::host, 0, 16}, w{Tier::host, 64, 16}, loss{Tier::host, 128, 4}, index{Tier::host, 192, 8},
       row{Tier::host, 256, 256}, staging{Tier::host, 4096, 4096};

@@ -4,8 +4,8 @@
 #include <cstring>
 
 using spillway::KernelArgument;
-using spillway::KernelRange;
 using spillway::KernelFault;
+using spillway::KernelRange;
 
 namespace {
 constexpr int64_t rows = 8, depth = 64, columns = 64, width = spillway::panelWidth;
@@ -67,6 +67,13 @@ void test_loss(const KernelArgument *arguments, const KernelRange *, void *, int
   for (int i = 0; i < 4; ++i)
     sum = __builtin_fmaf(x[i], w[i], sum);
   *static_cast<float *>(arguments[2].data) = sum;
+}
+
+/// y[unit, part] += the number of parts, of y[8,64]: what each call was asked for.
+void test_parts(const KernelArgument *arguments, const KernelRange *range, void *, int32_t *) {
+  auto *y = static_cast<float *>(arguments[0].data);
+  for (int64_t unit = range->begin; unit < range->end; ++unit)
+    y[unit * columns + range->part] += static_cast<float>(range->parts);
 }
 
 /// Finds a bad index in its last unit.
