@@ -1,6 +1,7 @@
 // How far a step hides its transfers: its time over the longer of computing alone, with all
 // weights resident, and transferring alone. The three take turns, with some steps in a row each: what one step still
-// writes the next one pays for, and waits for by its end, so the first two are not counted. Medians are compared.
+// writes the next one pays for, and waits for by its end, so the first two are not counted. Medians are printed; the
+// ratio is the median of the turns' own, since what others do to this machine's cores changes from turn to turn.
 #include "runtime/base/Size.h"
 #include "runtime/io/Npy.h"
 #include "runtime/session/Session.h"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 using namespace spillway;
 
@@ -21,6 +23,11 @@ struct Settings {
 };
 
 constexpr unsigned uncounted = 2;
+
+double medianOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
 
 /// A bundle that runs step after step.
 class Runner {
@@ -48,18 +55,23 @@ public:
 
   void forget() { times_.clear(); }
 
-  double median(int64_t RunTimes::*field) const {
-    std::vector<int64_t> values;
-    for (const RunTimes &times : times_)
-      values.push_back(times.*field);
-    std::ranges::sort(values);
-    return static_cast<double>(values[values.size() / 2]) * 1e-6;
+  /// In milliseconds.
+  double median(int64_t RunTimes::*field) const { return medianOf(times_, field); }
+  double medianOfLast(size_t steps, int64_t RunTimes::*field) const {
+    return medianOf(std::span(times_).last(steps), field);
   }
 
   uint64_t readBytes() const { return plannedReadBytes(session_->program().step); }
   uint64_t writtenBytes() const { return plannedWriteBytes(session_->program().step); }
 
 private:
+  static double medianOf(std::span<const RunTimes> times, int64_t RunTimes::*field) {
+    std::vector<double> milliseconds;
+    for (const RunTimes &time : times)
+      milliseconds.push_back(static_cast<double>(time.*field) * 1e-6);
+    return ::medianOf(std::move(milliseconds));
+  }
+
   Status load(const std::string &input) {
     size_t split = input.find('=');
     std::string name = input.substr(0, split);
@@ -101,12 +113,17 @@ Status measure(const Settings &settings) {
   SPILLWAY_RETURN_IF_ERROR(transfers.open(alone, options, settings.inputs));
 
   // In the first round checksums are verified and pages are touched.
+  std::vector<double> ratios;
   for (unsigned round = 0; round <= settings.rounds; ++round) {
     for (Runner *runner : {&compute, &transfers, &both})
       SPILLWAY_RETURN_IF_ERROR(runner->run(uncounted + settings.stepsInARow));
-    if (round == 0)
+    if (round == 0) {
       for (Runner *runner : {&compute, &transfers, &both})
         runner->forget();
+      continue;
+    }
+    auto ofTurn = [&](const Runner &runner) { return runner.medianOfLast(settings.stepsInARow, &RunTimes::wallNs); };
+    ratios.push_back(ofTurn(both) / std::max(ofTurn(compute), ofTurn(transfers)));
   }
   double computeMs = compute.median(&RunTimes::wallNs), transferMs = transfers.median(&RunTimes::wallNs),
          stepMs = both.median(&RunTimes::wallNs);
@@ -115,7 +132,7 @@ Status measure(const Settings &settings) {
              static_cast<double>(both.readBytes()) * 1e-9, options.throttle.readBytesPerSecond * 1e-9,
              static_cast<double>(both.writtenBytes()) * 1e-9, options.throttle.writeBytesPerSecond * 1e-9,
              computeMs, transferMs, stepMs, both.median(&RunTimes::computeNs),
-             both.median(&RunTimes::blockedOnIoNs), stepMs / std::max(computeMs, transferMs));
+             both.median(&RunTimes::blockedOnIoNs), medianOf(ratios));
   return {};
 }
 

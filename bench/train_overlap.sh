@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Training steps of a GPT-2 of 124 M parameters (4 x 256, AdamW) whose states stream from and to the drive: their time
 # over the longer of the step with all in memory and its transfers alone, on the bare disk, and under throttles at
-# which these take as long: the drive's own rates made lower by one factor; and one rate for each direction, so that
-# reads and writes both take that long. Activations are kept, so that both steps compute the same.
+# which the transfers of the plan for this drive would take as long: its rates made lower by one factor; and one rate for each
+# direction, so that reads and writes both take that long. The step is planned anew for them, and may move less then.
+# Activations are kept, so that both steps compute the same. A core that this machine's host needs to move bytes computes
+# nothing meanwhile; with fewer THREADS than cores there is one for it, and `vmstat` tells what is stolen.
 # With `offload` for MEMORY: all states stay, and what waits for the backward half goes to the drive, which takes it
 # at rates at which its bytes need half of the time that the step computes, each way.
-#   bench/train_overlap.sh BUILD [FOLDER] [MEMORY|offload] [ROUNDS]
+#   bench/train_overlap.sh BUILD [FOLDER] [MEMORY|offload] [ROUNDS] [THREADS]
 # FOLDER (default: overlap-files) keeps the model between runs; it takes 12 GB.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:?usage: train_overlap.sh BUILD [FOLDER] [MEMORY] [ROUNDS]}" && pwd)/bin
 mkdir -p "${2:-overlap-files}"
 cd "${2:-overlap-files}"
-memory=${3:-1600MiB} rounds=${4:-3}
+memory=${3:-1600MiB} rounds=${4:-3} threads=${5:-$(nproc)}
 
 [ -f train.onnx ] || "$bin/spillway-modelgen" gpt2 train.onnx --layers 12 --hidden 768 --heads 12 \
   --vocab 50257 --ctx 1024 --ffn 3072 --dynamic --outputs loss --external train.bin
@@ -26,8 +28,9 @@ numpy.save("step.npy", numpy.float64(1))
 PYTHON
 input=(--input input_ids=ids.npy --input labels=labels.npy --input lr=lr.npy --input step=step.npy)
 rm -rf resident.spill streamed.spill transfers.spill
-"$bin/spillway" compile train.onnx -o resident.spill --train --loss loss --dim batch=4 --dim sequence=256 --activations keep
-"$bin/spillway" calibrate -o machine.json --folder .
+"$bin/spillway" compile train.onnx -o resident.spill --train --loss loss --dim batch=4 --dim sequence=256 --activations keep \
+  --threads "$threads"
+"$bin/spillway" calibrate -o machine.json --folder . --threads "$threads"
 if [ "$memory" = offload ]; then
   streamed=(--memory all --activations offload --machine machine.json)
 else
@@ -39,6 +42,7 @@ plan_streamed() {
   cp -r streamed.spill transfers.spill
 }
 plan_streamed
+"$bin/spillway" inspect streamed.spill --json >streamed.json
 
 measure() {
   "$bin/overlap_bench" resident.spill streamed.spill --transfers transfers.spill "${input[@]}" --steps 2 --rounds "$rounds" "$@"
@@ -59,12 +63,10 @@ machine["memory_bytes_per_second"] *= share
 json.dump(machine, open("calibrated.json", "w"))
 PYTHON
 
-# Rates at which the bytes that the plan moves take $2 of the step that computes alone: each direction's own (`each`), or the
-# drive's by one factor (`drive`). Plans anew for them, twice, since other rates move other bytes, and runs on the last ones.
+# Rates at which the bytes that the plan for this drive moves take $2 of the step that computes alone: each direction's own
+# (`each`), or the drive's by one factor (`drive`). Plans anew for them.
 throttled() {
-  for pass in plan again measure; do
-    "$bin/spillway" inspect streamed.spill --json >streamed.json
-    python3 - "$1" "$2" >rates.txt <<'PYTHON'
+  python3 - "$1" "$2" >rates.txt <<'PYTHON'
 import json
 import sys
 
@@ -77,17 +79,12 @@ rates = [channel["bytes_per_second"] for channel in channels]
 factors = [bytes / seconds / rate for bytes, rate in zip(moved, rates)]
 if kind == "drive":
     factors = [max(factors)] * 2
-    if "drive_bytes_per_second" in machine:
-        machine["drive_bytes_per_second"] *= factors[0]
-else:
-    machine.pop("drive_bytes_per_second", None)
 for channel, rate, factor in zip(channels, rates, factors):
     channel["bytes_per_second"] = rate * factor
 json.dump(machine, open("machine.json", "w"))
 print(*(int(rate * factor) for rate, factor in zip(rates, factors)))
 PYTHON
-    [ $pass = measure ] || plan_streamed
-  done
+  plan_streamed
   measure --throttle-read "$(cut -d ' ' -f 1 rates.txt)" --throttle-write "$(cut -d ' ' -f 2 rates.txt)" | tail -n 1
 }
 if [ "$memory" = offload ]; then
@@ -95,7 +92,7 @@ if [ "$memory" = offload ]; then
   throttled each 0.5
   exit
 fi
-echo "throttled: such a drive, slower; its transfers take as long as the step (ratio at most 1.10)"
+echo "throttled: such a drive, slower (ratio at most 1.10)"
 throttled drive 1
-echo "throttled: reads and writes each take as long as the step"
+echo "throttled: one rate for reads and one for writes (ratio at most 1.10)"
 throttled each 1

@@ -249,22 +249,26 @@ private:
     return std::nullopt;
   }
 
-  /// Whatever reads bytes of a file that a carried command writes. Writes begin behind all that is carried.
+  /// Whatever reads bytes of a file that a carried command writes, or that the step itself writes: it reads what the step
+  /// before has written, all of that. Writes begin behind all that is carried.
   static std::optional<Hazard> touchFiles(const Carrying &carrying, const Order &order) {
     auto carried = static_cast<uint32_t>(carrying.indices.size());
+    auto isWrite = [&](uint32_t index) { return carrying.commands[index].stream == writeStream; };
     std::map<uint32_t, std::vector<uint32_t>> writers;
-    for (uint32_t index = 0; index < carried; ++index)
-      if (const auto &file = carrying.commands[index].file)
+    for (uint32_t index = 0; index < carrying.commands.size(); ++index)
+      if (const auto &file = carrying.commands[index].file; file && isWrite(index))
         writers[file->state].push_back(index);
     for (uint32_t index = carried; index < carrying.commands.size(); ++index) {
       const auto &file = carrying.commands[index].file;
-      if (!file || carrying.commands[index].stream == writeStream)
+      if (!file || isWrite(index))
         continue;
       for (uint32_t writer : writers[file->state]) {
         const FileBytes &written = *carrying.commands[writer].file;
-        if (written.offset < file->offset + file->bytes && file->offset < written.offset + written.bytes &&
-            !order.hasEndedBefore(writer, index))
+        bool meets = written.offset < file->offset + file->bytes && file->offset < written.offset + written.bytes;
+        if (meets && writer < carried && !order.hasEndedBefore(writer, index))
           return Hazard{Hazard::Kind::unordered, {}, index, writer, false, {}, written};
+        if (meets && writer >= carried && !order.hasEndedBefore(index, writer))
+          return Hazard{Hazard::Kind::unordered, {}, std::max(index, writer), std::min(index, writer), false, {}, written};
       }
     }
     return std::nullopt;

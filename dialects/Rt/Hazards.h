@@ -30,8 +30,8 @@ struct AccessedBytes {
 /// What an all-gather touches: its source may be its own place in the target, which stays as it is.
 std::vector<AccessedBytes> accessesOfGather(AccessedBytes source, AccessedBytes target);
 
-/// Bytes of a state's file. Versions of a state lie apart, so that what a step reads and what it writes there do not
-/// meet; but what it has written is what the next one reads.
+/// Bytes of a state's file. Only the first step behind a commit reads other bytes there than steps write: what one has
+/// written the next one reads, and writes over.
 struct FileBytes {
   uint32_t state = 0;
   uint64_t offset = 0;
@@ -77,7 +77,7 @@ struct Hazard {
 /// Looks at a prologue and at repeated steps, each with a checkpoint behind it. `inputs` are written before each
 /// step and `outputs` read after it; what the checkpoint reads before it writes there is left by each step for the next
 /// one. What a step carries may go on until the next one ends; before a checkpoint it has ended. A command may write exactly the bytes that it reads: it computes in place. Time n log n in the number of accesses, and the
-/// square of a state's reads and writes.
+/// square of a state's reads and writes and of the checkpoint's.
 std::optional<Hazard> findHazard(const std::vector<CommandAccesses> &prologue,
                                  const std::vector<CommandAccesses> &step,
                                  const std::vector<CommandAccesses> &checkpoint,

@@ -13,7 +13,7 @@ using namespace spillway::plan;
 namespace {
 
 /// A layout may take this share more bytes than another one to leave the upper ones free for longer.
-constexpr uint64_t toleratedShare = 4096;
+constexpr uint64_t toleratedShare = 512;
 
 /// Intervals by the moments at which they live, in windows of fixed length, so
 /// that only neighbours in time are looked at.

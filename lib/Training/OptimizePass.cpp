@@ -173,7 +173,8 @@ private:
     }
     if (failed(removeGradients(*trained)))
       return failure();
-    if (gradNorm)
+    // Where it clips, nothing else tells that all gradients became zero, or no numbers.
+    if (gradNorm || clip > 0)
       appendOutput(function, gradientNormOutput, DataType::f32, norm);
     if (overflow)
       appendOutput(function, overflowOutput, DataType::boolean, overflow);

@@ -215,9 +215,15 @@ Status replaceFolder(const std::filesystem::path &from, const std::filesystem::p
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno != EINVAL && errno != ENOSYS)
       return failed(errno);
-    old += ".old";
-    if (std::rename(to.c_str(), old.c_str()) != 0 || std::rename(from.c_str(), to.c_str()) != 0)
-      return failed(errno);
+    old = to;
+    old += ".replaced";
+    if (std::rename(to.c_str(), old.c_str()) != 0)
+      return systemError(errno, fmt::format("cannot move '{}' to '{}'", to.string(), old.string()));
+    if (std::rename(from.c_str(), to.c_str()) != 0) {
+      int number = errno;
+      std::rename(old.c_str(), to.c_str());
+      return failed(number);
+    }
   }
   SPILLWAY_RETURN_IF_ERROR(syncParent(to));
   std::filesystem::remove_all(old, code);

@@ -2,9 +2,13 @@
 #include "runtime/base/Checksum.h"
 #include "runtime/base/CpuFeatures.h"
 #include "runtime/base/File.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/state/Store.h"
 
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <span>
 
 namespace spillway {
 
@@ -12,7 +16,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t maxManifestBytes = 1 << 20;
-constexpr uint32_t maxRanks = 1 << 16;
 constexpr uint64_t maxFileBytes = uint64_t(1) << 30;
 /// Files of which a bundle has a manifest entry: those that running needs, and others that it
 /// may lack.
@@ -23,6 +26,12 @@ std::string printChecksum(std::span<const std::byte> bytes) {
   return fmt::format("{:016x}", checksum(bytes));
 }
 } // namespace
+
+bool isPartOfBundle(std::string_view name) {
+  constexpr std::string_view others[] = {manifestName, storeDataName, commitsName, scratchName};
+  auto has = [&](std::span<const std::string_view> names) { return std::ranges::find(names, name) != names.end(); };
+  return has(neededFiles) || has(otherFiles) || has(others);
+}
 
 Status writeManifest(const std::filesystem::path &folder, const Manifest &manifest) {
   Json files = Json::object();
@@ -103,6 +112,7 @@ Result<Bundle> Bundle::open(const std::filesystem::path &folder) {
                      folder.string(), version.dump(), bundleVersion);
   Bundle bundle;
   bundle.folder_ = folder;
+  bundle.manifestChecksum_ = printChecksum(text);
   // A field that is missing or of another type throws inside the library.
   try {
     bundle.manifest_.producer = root.at("producer").get<std::string>();
@@ -152,6 +162,13 @@ Result<std::vector<std::byte>> Bundle::read(std::string_view name) const {
     return machineError("'{}' is damaged: its checksum is {}; expected {}", path.string(), sum,
                         wanted);
   return bytes;
+}
+
+Status Bundle::requireUnchanged() const {
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> text, readFile(folder_ / manifestName, maxManifestBytes));
+  if (printChecksum(text) == manifestChecksum_)
+    return {};
+  return userError("'{}' was replaced while it was being opened: run the command again", folder_.string());
 }
 
 Status Bundle::verify() const {

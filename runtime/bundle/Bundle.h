@@ -24,6 +24,9 @@ inline constexpr std::string_view planName = "plan.json";
 /// The program before planning, for `replan`; not needed to run.
 inline constexpr std::string_view programName = "program.mlirbc";
 
+/// Whether a file of a bundle has the name.
+bool isPartOfBundle(std::string_view name);
+
 /// What `manifest.json` says besides the sizes and checksums of the files.
 struct Manifest {
   std::string producer;
@@ -59,6 +62,8 @@ public:
   /// User errors: no bundle, another version. Machine errors: damaged or missing files.
   static Result<Bundle> open(const std::filesystem::path &folder);
 
+  /// For one who has locked its states since it was opened: a user error where another bundle has taken its place meanwhile.
+  Status requireUnchanged() const;
   /// A user error where this processor lacks features that the kernels need.
   Status requireProcessor() const;
 
@@ -84,6 +89,7 @@ private:
   };
 
   std::filesystem::path folder_;
+  std::string manifestChecksum_;
   Manifest manifest_;
   std::map<std::string, Recorded, std::less<>> recorded_;
   std::vector<std::byte> table_;

@@ -13,6 +13,9 @@
 
 namespace spillway {
 
+/// Of a job, at most.
+inline constexpr uint32_t maxRanks = 1 << 16;
+
 class Communicator {
 public:
   virtual ~Communicator() = default;

@@ -61,10 +61,6 @@ private:
   std::array<std::map<uint64_t, uint64_t>, tierCount + 1> runs_;
 };
 
-constexpr bool runsOneByOne(StreamKind stream) {
-  return stream != StreamKind::read && stream != StreamKind::write;
-}
-
 /// Leaves out commands of a list, and keeps the order of the others.
 class Selection {
 public:
@@ -104,7 +100,7 @@ private:
     auto stream = static_cast<size_t>(commands_[index].stream);
     // Others start in their order: what one waits for has ended before the next one starts, too.
     if (uint32_t previous = std::exchange(last_[stream], index);
-        previous != nowhere && (runsOneByOne(commands_[index].stream) || places_[previous] == nowhere))
+        previous != nowhere && (!isFileStream(commands_[index].stream) || places_[previous] == nowhere))
       add(previous);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());

@@ -142,7 +142,8 @@ public:
     if (!carried_)
       return {};
     workers_[static_cast<size_t>(StreamKind::write)]->join(carried_->ticket);
-    return std::exchange(carried_, std::nullopt)->pass->state.status();
+    Status status = std::exchange(carried_, std::nullopt)->pass->state.status();
+    return status.ok() ? std::move(status) : std::move(status).error().in("what the last step has made");
   }
 
   void watch(const Slice &value) {

@@ -7,7 +7,7 @@
 #include "runtime/executor/NotFinite.h"
 #include "runtime/executor/Program.h"
 #include "runtime/executor/Recorder.h"
-#include "runtime/io/Engine.h"
+#include "runtime/io/Patience.h"
 #include "runtime/state/Store.h"
 
 #include <chrono>
@@ -32,7 +32,7 @@ struct ExecutorResources {
   /// nothing.
   std::span<const KernelFunction> kernels;
   /// After so long without any completion of what is in flight, reading fails.
-  std::chrono::milliseconds ioTimeout = std::chrono::seconds(60);
+  std::chrono::milliseconds ioTimeout = io::driveTimeout;
   /// For the write stream and commits; needed by a program that writes states.
   io::Engine *writeEngine = nullptr;
 };
@@ -53,7 +53,7 @@ public:
   /// Run as often as wanted, with all inputs in their slices each time: a step may
   /// overwrite them. Kernel faults and bad indices are user errors; what damaged
   /// or short files cause are machine errors. Writes that the program carries may go on when it returns; an error of
-  /// theirs is one of the next step, or of `settle`.
+  /// theirs is one of the next step, or of what settles them first: `settle`, `evaluate`, `commit`.
   Status runStep();
   /// Waits for what the last step still writes.
   Status settle();

@@ -1,4 +1,5 @@
 #include "runtime/executor/Program.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/executor/Access.h"
 #include "runtime/executor/Rewrites.h"
 #include "runtime/state/CanonicalPart.h"
@@ -89,7 +90,6 @@ bool isWellFormed(std::span<const std::byte> bytes) {
 }
 
 constexpr uint64_t maxArenaBytes = uint64_t(1) << 46;
-constexpr uint32_t maxRanks = 1 << 16;
 constexpr int64_t maxUnits = int64_t(1) << 40, maxParts = int64_t(1) << 40;
 constexpr uint64_t argumentAlignment = 8;
 constexpr uint64_t scratchAlignment = 64;

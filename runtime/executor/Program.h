@@ -38,6 +38,12 @@ enum class StreamKind : uint8_t {
   communicate = 5,
 };
 inline constexpr size_t streamCount = 6;
+
+/// Of transfers from or to files: many are in flight, where other streams run one command at a time.
+constexpr bool isFileStream(StreamKind stream) {
+  return stream == StreamKind::read || stream == StreamKind::write;
+}
+
 std::string_view name(Tier tier);
 std::string_view name(StreamKind stream);
 

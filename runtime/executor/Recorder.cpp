@@ -5,12 +5,6 @@
 
 namespace spillway {
 
-namespace {
-bool isFileStream(StreamKind stream) {
-  return stream == StreamKind::read || stream == StreamKind::write;
-}
-} // namespace
-
 RunTimes sumTimes(std::span<const Command> commands, std::span<const CommandTimes> times,
                   std::span<const CommandTimes> previous, int64_t begin, int64_t end) {
   RunTimes sums{.wallNs = end - begin};

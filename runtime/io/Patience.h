@@ -5,6 +5,9 @@
 
 namespace spillway::io {
 
+/// How long a drive may move nothing, by default.
+inline constexpr std::chrono::seconds driveTimeout{60};
+
 /// Drives an engine as long as bytes move: a drive that moves none for a time while something
 /// is in flight is broken.
 class Patience {

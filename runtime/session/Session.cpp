@@ -34,6 +34,7 @@ Status Session::initialise(const SessionOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(lock_, lockStates(bundle_.folder(), options.writable
                                                                     ? FileLock::exclusive
                                                                     : FileLock::shared));
+  SPILLWAY_RETURN_IF_ERROR(bundle_.requireUnchanged());
   SPILLWAY_ASSIGN_OR_RETURN(store_, Store::parse(bundle_.storeIndex(), bundle_.folder()));
   self_ = createSelfCommunicator();
   Communicator &communicator = options.communicator ? *options.communicator : *self_;

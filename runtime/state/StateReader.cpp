@@ -1,5 +1,6 @@
 #include "runtime/state/StateReader.h"
 #include "runtime/base/Checksum.h"
+#include "runtime/io/Patience.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/state/Panels.h"
 
@@ -21,10 +22,13 @@ public:
   }
 
   OpenFile(OpenFile &&other) noexcept
-      : file_(other.file_), engine_(other.engine_), handle_(std::exchange(other.handle_, -1)) {}
+      : file_(other.file_), engine_(other.engine_), patience_(other.patience_), handle_(std::exchange(other.handle_, -1)) {}
   ~OpenFile() {
-    if (handle_ >= 0)
-      (void)engine_.close(handle_);
+    if (handle_ < 0)
+      return;
+    // What is still in flight writes to the buffer.
+    if (!engine_.close(handle_).ok() && buffer_)
+      [[maybe_unused]] auto *const abandoned = new Arena(*std::move(buffer_));
   }
 
   struct Range {
@@ -42,7 +46,7 @@ public:
     if (!buffer_ || buffer_->size() < total) {
       SPILLWAY_ASSIGN_OR_RETURN(buffer_, Arena::allocate(total, {.hugePages = false}));
     }
-    Status first;
+    std::vector<io::Request> requests;
     std::byte *place = buffer_->data();
     for (Range &range : ranges) {
       io::Request request;
@@ -54,23 +58,14 @@ public:
         request.slack = end - file_.bytes;
       range.data = place + range.begin % blockBytes;
       place += request.bytes;
-      if (first = engine_.submit(request); !first.ok())
-        break;
+      requests.push_back(request);
     }
-    std::vector<io::Completion> completions;
-    while (engine_.inFlight() != 0) {
-      completions.clear();
-      SPILLWAY_RETURN_IF_ERROR(engine_.poll(completions, io::forever));
-      for (io::Completion &completion : completions)
-        if (!completion.status.ok() && first.ok())
-          first = std::move(completion.status);
-    }
-    return first;
+    return patience_.transfer(requests);
   }
 
 private:
   OpenFile(const StoreFile &file, io::Engine &engine, int handle)
-      : file_(file), engine_(engine), handle_(handle) {}
+      : file_(file), engine_(engine), patience_(engine, io::driveTimeout), handle_(handle) {}
 
   static uint64_t coverOf(const Range &range) {
     return roundUpToBlock(range.begin + range.bytes) - range.begin / blockBytes * blockBytes;
@@ -78,6 +73,7 @@ private:
 
   const StoreFile &file_;
   io::Engine &engine_;
+  io::Patience patience_;
   int handle_;
   std::optional<Arena> buffer_;
 };

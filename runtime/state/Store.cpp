@@ -193,7 +193,7 @@ uint64_t rewrittenChunks(std::span<const StateView> states) {
   uint64_t chunks = 0;
   for (const StateView &state : states)
     if (state.isRewritten())
-      chunks += state.checksums.size();
+      chunks += state.chunkCount();
   return chunks;
 }
 

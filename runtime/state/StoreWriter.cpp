@@ -124,7 +124,7 @@ public:
     SPILLWAY_RETURN_IF_ERROR(layOut());
     removeFiles();
     bool isRewritten = std::ranges::any_of(views_, &StateView::isRewritten);
-    uint64_t commitsBytes = isRewritten ? commitsFileBytes(rewrittenChunkCount()) : 0;
+    uint64_t commitsBytes = isRewritten ? commitsFileBytes(rewrittenChunks(views_)) : 0;
     SPILLWAY_RETURN_IF_ERROR(requireSpace(bundle_, files_[0].bytes + commitsBytes + spareBytes,
                                           "the states of a bundle"));
     Status status = writeFile(bundle_ / storeDataName, files_[0].bytes,
@@ -144,13 +144,6 @@ private:
     std::error_code code;
     for (std::string_view name : {storeDataName, commitsName})
       std::filesystem::remove(bundle_ / name, code);
-  }
-
-  uint64_t rewrittenChunkCount() const {
-    uint64_t chunks = 0;
-    for (const StateView &view : views_)
-      chunks += view.isRewritten() ? view.chunkCount() : 0;
-    return chunks;
   }
 
   /// Gives each state its places.

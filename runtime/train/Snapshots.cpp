@@ -2,6 +2,7 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/FileLock.h"
+#include "runtime/bundle/Bundle.h"
 #include "runtime/state/Commit.h"
 #include "runtime/state/Store.h"
 #include "runtime/train/Recipe.h"
@@ -47,7 +48,7 @@ Status copyBundle(const fs::path &folder, const fs::path &target) {
   SPILLWAY_ASSIGN_OR_RETURN(std::vector<fs::path> files, entriesOf(folder));
   for (const fs::path &file : files) {
     fs::path name = file.filename();
-    if (name == scratchName)
+    if (name == scratchName || !isPartOfBundle(name.string()))
       continue;
     bool isRewritten = name == storeDataName || name == commitsName;
     if (!isRewritten) {
@@ -58,6 +59,16 @@ Status copyBundle(const fs::path &folder, const fs::path &target) {
     SPILLWAY_RETURN_IF_ERROR(copyFile(file, target / name));
   }
   return syncFile(target);
+}
+
+/// A path of the folder that ends in its name.
+fs::path named(const fs::path &folder) {
+  fs::path path = folder.has_filename() ? folder : folder.parent_path();
+  std::error_code code;
+  if (path.filename() == "." || path.filename() == "..")
+    if (fs::path whole = fs::canonical(path, code); !code)
+      return whole;
+  return path;
 }
 
 /// The step in a name of prefix, number and suffix.
@@ -72,7 +83,7 @@ std::optional<uint64_t> stepOf(std::string_view name, std::string_view prefix, s
 } // namespace
 
 Snapshots::Snapshots(const fs::path &folder, uint64_t training, uint64_t keep)
-    : folder_(folder.has_filename() ? folder : folder.parent_path()),
+    : folder_(named(folder)),
       parent_(folder_.has_parent_path() ? folder_.parent_path() : fs::path(".")),
       prefix_(folder_.filename().string() + ".step-"), training_(training), keep_(keep) {}
 

@@ -74,10 +74,7 @@ Result<StepReport> Trainer::runStep() {
   if (status.ok() ? !std::isfinite(report.loss) : session_->executor().isWatchedNotFinite())
     return lossIsNotFinite(report);
   if (!status.ok())
-    return Error{status.error().kind,
-                 fmt::format("step {}: {}; the last commit is that of step {}", report.step,
-                             status.error().message, committed()),
-                 status.error().systemError};
+    return sinceCommit(std::move(status).error().in(fmt::format("step {}", report.step)));
   if (const Binding *norm = findByName(session_->program().outputs, gradientNormOutput);
       norm && isScalar(*norm, DataType::f32))
     report.gradientNorm = scalarOf(*norm);
@@ -114,6 +111,11 @@ Status Trainer::feed(const StepReport &report) {
   return data_.load(batch_, [&](const Binding &input) { return session_->bytes(input); });
 }
 
+Error Trainer::sinceCommit(Error error) const {
+  error.message += fmt::format("; the last commit is that of step {}", committed());
+  return error;
+}
+
 Error Trainer::lossIsNotFinite(const StepReport &report) {
   std::string text = fmt::format("the loss of step {} is {}; the last commit is that of step {}",
                                  report.step, report.loss, committed());
@@ -138,7 +140,8 @@ Result<std::optional<double>> Trainer::evaluate(const DataSet &heldOut, const st
     setScalar(trainingInput, false);
     SPILLWAY_RETURN_IF_ERROR(
         heldOut.load(batch, [&](const Binding &input) { return session_->bytes(input); }));
-    SPILLWAY_RETURN_IF_ERROR(session_->executor().evaluate(loss().slice));
+    if (Status status = session_->executor().evaluate(loss().slice); !status.ok())
+      return sinceCommit(std::move(status).error().in(fmt::format("the held-out loss behind step {}", step_)));
     sum += scalarOf(loss());
   }
   return std::optional(sum / static_cast<double>(batches));
@@ -149,8 +152,7 @@ Status Trainer::commit(std::string logLine) {
     return {};
   recipe_.logLine = std::move(logLine);
   if (Status status = session_->executor().commit(step_, encodeRecipe(recipe_)); !status.ok())
-    return Error{status.error().kind, fmt::format("step {} is not committed: {}; the last commit is that of step {}", step_,
-                                                  status.error().message, committed())};
+    return sinceCommit(std::move(status).error().in(fmt::format("step {} is not committed", step_)));
   return {};
 }
 

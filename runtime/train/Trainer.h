@@ -63,6 +63,8 @@ private:
   /// Gives the step its samples and numbers.
   Status feed(const StepReport &report);
   Error lossIsNotFinite(const StepReport &report);
+  /// The error, with what a resumed training goes on from.
+  Error sinceCommit(Error error) const;
   template <typename T> void setScalar(std::string_view input, T value);
   float scalarOf(const Binding &output) const;
   const Binding &loss() const { return session_->program().outputs[0]; }

@@ -34,6 +34,7 @@ Status requireOldExport(const std::filesystem::path &output, const std::filesyst
 Status exportBundle(const ExportOptions &options) {
   SPILLWAY_ASSIGN_OR_RETURN(Bundle bundle, Bundle::open(options.bundle));
   SPILLWAY_ASSIGN_OR_RETURN(auto lock, lockStates(bundle.folder(), FileLock::shared));
+  SPILLWAY_RETURN_IF_ERROR(bundle.requireUnchanged());
   SPILLWAY_ASSIGN_OR_RETURN(Store store, Store::parse(bundle.storeIndex(), bundle.folder()));
   SPILLWAY_RETURN_IF_ERROR(requireOutput(options.output));
   std::string model = options.model.empty() ? bundle.manifest().model : options.model;

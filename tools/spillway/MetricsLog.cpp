@@ -2,16 +2,28 @@
 #include "runtime/base/File.h"
 
 #include <cerrno>
-#include <fstream>
+#include <limits>
+#include <sstream>
 
 namespace spillway {
+
+namespace {
+/// Of a file that need not be there.
+Result<std::istringstream> linesOf(const std::filesystem::path &path) {
+  std::error_code code;
+  if (!std::filesystem::exists(path, code) && !code)
+    return std::istringstream();
+  SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, readFile(path, std::numeric_limits<uint64_t>::max()));
+  return std::istringstream(std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+}
+} // namespace
 
 Result<MetricsLog> MetricsLog::open(const std::filesystem::path &path, uint64_t committed,
                                     const std::string &lastLine) {
   std::string kept;
   bool hasLast = lastLine.empty();
   if (committed != 0) {
-    std::ifstream lines(path);
+    SPILLWAY_ASSIGN_OR_RETURN(std::istringstream lines, linesOf(path));
     for (std::string line; std::getline(lines, line);) {
       auto values = nlohmann::json::parse(line, nullptr, false);
       if (!values.is_object())

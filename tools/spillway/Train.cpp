@@ -125,14 +125,14 @@ struct Moved {
 struct Pace {
   uint64_t steps = 0;
   double seconds = 0, commitSeconds = 0;
-  Moved moved, movedToCommit;
+  Moved moved, movedBehind;
 
   void operator+=(const Pace &more) {
     steps += more.steps;
     seconds += more.seconds;
     commitSeconds += more.commitSeconds;
     moved = moved + more.moved;
-    movedToCommit = movedToCommit + more.movedToCommit;
+    movedBehind = movedBehind + more.movedBehind;
   }
 };
 
@@ -242,13 +242,13 @@ private:
   Status makeSteps() {
     first_ = trainer_->step();
     begun_ = now();
+    newlyMoved();
     uint64_t every = options_.checkpointEvery.value_or(trainer_->commitsAreFree() ? 1 : 0);
     bool isStopped = stopSignal != 0;
     while (trainer_->step() < recipe_.steps && !isStopped) {
       int64_t begun = now();
-      Moved before = movedBytes();
       SPILLWAY_ASSIGN_OR_RETURN(StepReport report, trainer_->runStep());
-      Pace step{1, secondsBetween(begun, now()), 0, movedBytes() - before, {}};
+      Pace step{1, secondsBetween(begun, now()), 0, newlyMoved(), {}};
       times_.push_back(session_.executor().lastStep());
       if (isLastStep() || (every != 0 && report.step % every == 0))
         SPILLWAY_RETURN_IF_ERROR(commit(report, step));
@@ -256,11 +256,14 @@ private:
       isStopped = stopSignal != 0;
       if (isStopped)
         SPILLWAY_RETURN_IF_ERROR(commit(report, step));
+      step.movedBehind = newlyMoved();
       if (log_)
         if (Status written = log_->append(lineOf(report, step, heldOutLoss)); !written.ok()) {
           SPILLWAY_RETURN_IF_ERROR(commit(report, step));
           return written;
         }
+      if (report.step == first_ + 1)
+        tellWear(step, every);
       tell(report, step);
     }
     fmt::print("{} committed\n", trainer_->committed() == 1 ? "1 step is" : fmt::format("{} steps are", trainer_->committed()));
@@ -274,13 +277,11 @@ private:
     if (trainer_->committed() == report.step)
       return {};
     int64_t begun = now();
-    Moved before = movedBytes();
     SPILLWAY_RETURN_IF_ERROR(trainer_->commit(lineOfCommit(report, step)));
     commits_.push_back(session_.executor().lastCheckpoint());
     if (snapshots_)
       SPILLWAY_RETURN_IF_ERROR(snapshots_->add(report.step));
     step.commitSeconds = secondsBetween(begun, now());
-    step.movedToCommit = movedBytes() - before;
     return {};
   }
 
@@ -300,8 +301,25 @@ private:
     return static_cast<double>(end - begin) * 1e-9;
   }
 
-  Moved movedBytes() const {
-    return {session_.readEngine().counters().readBytes, session_.executor().writtenBytes()};
+  /// Since it was asked last: what a step carries counts where it ends.
+  Moved newlyMoved() {
+    Moved all{session_.readEngine().counters().readBytes, session_.executor().writtenBytes()};
+    return all - std::exchange(moved_, all);
+  }
+
+  /// What steps write to the drive, and commits behind each `every` of them.
+  void tellWear(const Pace &step, uint64_t every) {
+    const Program &program = session_.program();
+    auto written = static_cast<double>(plannedWriteBytes(program.step));
+    double seconds = step.seconds;
+    if (every != 0) {
+      written += static_cast<double>(plannedWriteBytes(program.checkpoint)) / static_cast<double>(every);
+      seconds += step.commitSeconds / static_cast<double>(every);
+    }
+    if (written != 0)
+      progress_.note(fmt::format("a step writes {} to the drive: {} a day at this pace",
+                                 formatSize(static_cast<uint64_t>(written)),
+                                 formatSize(static_cast<uint64_t>(written / seconds * 86400))));
   }
 
   double samplesPerSecond(const Pace &pace) const {
@@ -309,11 +327,6 @@ private:
   }
 
   void tell(const StepReport &report, const Pace &step) {
-    if (uint64_t written = (step.moved + step.movedToCommit).written; report.step == first_ + 1 && written != 0)
-      progress_.note(fmt::format(
-          "a step writes {} to the drive: {} a day at this pace", formatSize(written),
-          formatSize(static_cast<uint64_t>(static_cast<double>(written) /
-                                           (step.seconds + step.commitSeconds) * 86400))));
     untold_ += step;
     if (!isLastStep() && !progress_.isDue())
       return;
@@ -339,7 +352,7 @@ private:
   /// Of the log.
   nlohmann::ordered_json lineOf(const StepReport &report, const Pace &step,
                                 const std::optional<double> &heldOutLoss) const {
-    Moved moved = step.moved + step.movedToCommit;
+    Moved moved = step.moved + step.movedBehind;
     nlohmann::ordered_json line = {
         {"step", report.step}, {"loss", report.loss}, {"lr", report.rate}};
     if (report.gradientNorm)
@@ -383,6 +396,8 @@ private:
   /// Steps of other processes before.
   uint64_t first_ = 0;
   int64_t begun_ = 0;
+  /// When it was asked last.
+  Moved moved_;
   /// Of the steps since the last line.
   Pace untold_;
   StepTimes times_;

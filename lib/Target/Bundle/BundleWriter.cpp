@@ -75,7 +75,7 @@ void removeAbandoned(const std::filesystem::path &path) {
     std::string name = entry.path().filename().string();
     pid_t process = 0;
     if (StringRef(name).starts_with(prefix) &&
-        !StringRef(name).drop_front(prefix.size()).consumeInteger(10, process) && process > 0 &&
+        !StringRef(name).drop_front(prefix.size()).getAsInteger(10, process) && process > 0 &&
         ::kill(process, 0) != 0 && errno == ESRCH)
       abandoned.push_back(entry.path());
   }
@@ -86,11 +86,9 @@ void removeAbandoned(const std::filesystem::path &path) {
 /// The name of something in the folder of a bundle that belongs to the user; empty where there is
 /// nothing.
 std::string foreignEntry(const std::filesystem::path &bundle) {
-  constexpr std::string_view own[] = {manifestName,   kernelsName,   tableName,   planName,   programName,
-                                      storeIndexName, storeDataName, commitsName, scratchName};
   std::error_code code;
   for (const auto &entry : std::filesystem::directory_iterator(bundle, code))
-    if (std::string name = entry.path().filename().string(); std::ranges::find(own, name) == std::end(own))
+    if (std::string name = entry.path().filename().string(); !isPartOfBundle(name))
       return name;
   return "";
 }

@@ -768,3 +768,23 @@ rt.program @main ranks(1) threads(1) {
     rt.carry %0
   }
 }
+
+// -----
+
+// The state may still be read when what follows is written over it.
+zero.state @s "s" : tensor<1024xf32> role(<parameter>) rewritten source(#zero.splat<0.0 : f32>)
+zero.state @t "t" : tensor<1024xf32> role(<parameter>) source(#zero.splat<0.0 : f32>)
+rt.program @main ranks(1) threads(1) {
+  rt.arena host 8192
+  %s = rt.buffer "s" host[0, 4096]
+  %t = rt.buffer "t" host[4096, 4096]
+  rt.prologue {
+  }
+  rt.step {
+    // expected-note@+1 {{the other command}}
+    %0 = rt.read @s[0] into %t
+    %1 = rt.read @t[0] into %s
+    // expected-error@+1 {{C5: bytes [0, 4096) of 's' are touched with no order to another command}}
+    %2 = rt.write %s into @s[0] after(%1)
+  }
+}
