@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Figure 6b of ZeRO-Infinity (arXiv 2104.07857): the largest linear pair hd x 4 hd that trains in a budget, over tiles.
 
-    bench/figure6b.py BUILD [--memory 16MiB] [--tiles 1,2,4,8,16,32,64] [--optimizer descent|adamw] [--folder DIR]
+    bench/figure6b.py BUILD [--memory 16MiB] [--tiles 1,2,4,8,16,32,64] [--most 16384] [--optimizer descent|adamw] [--folder DIR]
 
 Both weights are forced into t tiles. One tile of a weight takes 16 hd^2 / t bytes, and all that an optimizer keeps for it
 lies beside it while it is updated: `descent` (p -= lr g) keeps nothing, so hd(t) = sqrt(t memory / 16); AdamW's two moments make it
 sqrt(t memory / 48). For each t the largest hd (a multiple of 64) is searched, trained for one step, and one element of
-a weight compared with numpy. A line each: hd, what it is of the closed form, and of sqrt(t) hd(1); last, hd as the planner tiles,
-which the drive limits, or the budget.
+a weight compared with numpy. A line each: hd, what it is of the closed form, and of sqrt(t) hd(1); last, hd as the planner tiles:
+--most, which takes 100 hd^2 bytes of the drive, or what the budget or the drive leaves.
 """
 
 import argparse
@@ -78,7 +78,7 @@ class Pair:
         return done.returncode == 0
 
     def largest(self, tiles, guess):
-        """In steps of GRAIN: twice as large until it does not fit, then by halves."""
+        """In steps of GRAIN: larger by an eighth until it does not fit, then by halves."""
         low, high = 0, max(1, round(guess / GRAIN))
         while self.fits(high * GRAIN, tiles):
             low, high = high, high + max(1, high // 8)
@@ -114,6 +114,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--memory", default="16MiB")
     parser.add_argument("--tiles", default="1,2,4,8,16,32,64", type=lambda text: [int(part) for part in text.split(",")])
+    parser.add_argument("--most", default=16384, type=int)
     parser.add_argument("--optimizer", default="descent", choices=["descent", "adamw"])
     parser.add_argument("--folder", default=".")
     arguments = parser.parse_args()
@@ -128,8 +129,10 @@ def main():
             first = first or hd / math.sqrt(tiles)
             print(f"{tiles:5} {hd:6} {hd / closed(tiles):19.3f} {hd / math.sqrt(tiles) / first:17.3f} "
                   f"{pair.train(hd, tiles):9.1f}", flush=True)
-        hd = pair.largest(0, closed(arguments.tiles[-1]))
-        limit = "the drive has room for no larger one" if pair.drive_is_full else ""
+        hd, limit = arguments.most, "no larger one was tried"
+        if not pair.fits(hd, 0):
+            hd = pair.largest(0, closed(arguments.tiles[-1]))
+            limit = "the drive has room for no larger one" if pair.drive_is_full else ""
         print(f" plan {hd:6} {'':19} {'':17} {pair.train(hd, 0):9.1f} {limit}")
 
 

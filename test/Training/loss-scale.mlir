@@ -6,7 +6,7 @@
 // CHECK: module attributes {nn.stored_type = f16}
 // CHECK: zero.state @w.fp16 "w.fp16" : tensor<2x3xf16> role(<twin>) rewritten
 // CHECK: func.func @main(%{{.*}}, %[[SCALE64:[a-z0-9]+]]: tensor<f64> {spillway.name = "loss_scale", spillway.type = "f64"}, %{{.*}}: tensor<f64> {spillway.name = "lr"
-// CHECK-SAME: -> (tensor<f32> {spillway.name = "loss"}, tensor<i1> {spillway.name = "overflow", spillway.type = "bool"})
+// CHECK-SAME: -> (tensor<f32> {spillway.name = "loss"}, tensor<f32> {spillway.name = "grad_norm", spillway.type = "f32"}, tensor<i1> {spillway.name = "overflow", spillway.type = "bool"})
 // CHECK: %[[SCALE:.*]] = arith.truncf %[[SCALE64]] : tensor<f64> to tensor<f32>
 // CHECK: %[[SQUARES:.*]] = nn.reduce <sum_square>
 // CHECK: %[[NORM:.*]] = math.sqrt
@@ -21,7 +21,7 @@
 // CHECK: %[[NEW:.*]] = arith.select %[[SKIPS]], %[[OLD]], %{{.*}}
 // CHECK: %[[TWIN:.*]] = arith.truncf %[[NEW]] : tensor<2x3xf32> to tensor<2x3xf16>
 // CHECK: zero.update [@w, @w.momentum_buffer, @w.fp16](%[[NEW]], %{{.*}}, %[[TWIN]])
-// CHECK: return %{{.*}}, %[[OVERFLOW]]
+// CHECK: return %{{.*}}, %[[TRUE]], %[[OVERFLOW]]
 // NAME: error: the input 'loss_scale' is called as one that a training step adds; give it another name
 zero.state @w "w" : tensor<2x3xf32> role(<parameter>) source(#zero.splat<1.0 : f32>)
 func.func @main(%x: tensor<2x3xf32>) -> (tensor<f32> {spillway.name = "loss"}) {

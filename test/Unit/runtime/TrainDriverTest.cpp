@@ -136,6 +136,14 @@ TEST_F(TrainDriverTest, computesWhatTheModelDoes) {
         EXPECT_EQ(line["committed"], !keepsInMemory || step == 7);
       }
       auto stats = nlohmann::json::parse(std::ifstream(place("s.json")));
+      auto sumOf = [&](const char *field) {
+        uint64_t sum = 0;
+        for (const nlohmann::json &line : lines)
+          sum += line[field].get<uint64_t>();
+        return sum;
+      };
+      EXPECT_EQ(sumOf("written_bytes"), stats["written_bytes"].get<uint64_t>());
+      EXPECT_EQ(sumOf("read_bytes") + stats["planned_read_bytes_prologue"].get<uint64_t>(), stats["read_bytes"].get<uint64_t>());
       uint64_t commits = keepsInMemory ? 1 : 7;
       EXPECT_EQ(stats["commit_ms"].size(), commits);
       EXPECT_EQ(stats["read_bytes"], stats["planned_read_bytes"]);
@@ -364,6 +372,18 @@ TEST_F(TrainDriverTest, keepsTheLastCommitsAsBundles) {
   std::filesystem::remove_all(copy(7));
   std::filesystem::remove_all(copy(6));
   expectError(train("--steps 9 --resume --keep 1"), 1, "--checkpoint-every");
+}
+
+TEST_F(TrainDriverTest, keepsCopiesOfABundleThatIsTheFolderAtHandAndHoldsMore) {
+  std::filesystem::path folder = bundle.folder.path();
+  std::filesystem::create_directory(folder / "notes");
+  std::string inside = "train " + folder.string() + "/. --data x=" + place("x.npy").string();
+  Ran ran = spillwayTool(inside + " --steps 4 --lr 0.125 --checkpoint-every 2 --keep 1");
+  EXPECT_EQ(ran.code, 0) << ran.text;
+  std::filesystem::path copy = folder.string() + ".step-4";
+  EXPECT_TRUE(std::filesystem::exists(copy / commitsName));
+  EXPECT_FALSE(std::filesystem::exists(copy / "notes"));
+  std::filesystem::remove_all(copy);
 }
 
 TEST_F(TrainDriverTest, copiesOfOtherTrainingsStay) {
