@@ -28,9 +28,9 @@ numpy.save("step.npy", numpy.float64(1))
 PYTHON
 input=(--input input_ids=ids.npy --input labels=labels.npy --input lr=lr.npy --input step=step.npy)
 rm -rf resident.spill streamed.spill transfers.spill
-"$bin/spillway" compile train.onnx -o resident.spill --train --loss loss --dim batch=4 --dim sequence=256 --activations keep \
-  --threads "$threads"
 "$bin/spillway" calibrate -o machine.json --folder . --threads "$threads"
+"$bin/spillway" compile train.onnx -o resident.spill --train --loss loss --dim batch=4 --dim sequence=256 --activations keep \
+  --threads "$threads" --machine machine.json
 if [ "$memory" = offload ]; then
   streamed=(--memory all --activations offload --machine machine.json)
 else
