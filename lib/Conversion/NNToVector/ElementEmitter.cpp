@@ -161,7 +161,9 @@ void ElementEmitter::store(Value element, Value memref, const LaneIndex &unresol
     Type wide = isa<VectorType>(element.getType()) ? VectorType::get({lanes()}, stored) : stored;
     element = arith::ExtUIOp::create(b, wide, element);
   }
-  if (lanes() == 1 || (!address.offsets && address.stride == 0)) {
+  // A lone element of a vector too: LLVM 22 makes a masked store of one, truncated, as wide as it was before.
+  bool isLone = lanes() == 1 || (!address.offsets && (address.stride == 0 || indices_.active() == 1));
+  if (isLone) {
     if (isa<VectorType>(element.getType()))
       element = vector::ExtractOp::create(b, element, 0);
     memref::StoreOp::create(b, element, memref, base);

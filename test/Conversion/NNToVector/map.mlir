@@ -39,6 +39,20 @@ nn.kernel @chain(%x: tensor<105xf32>, %s: tensor<1xf32>) -> tensor<105xf32>
 
 // -----
 
+// The last element alone is no masked store.
+// CHECK-LABEL: func.func @lone(
+// CHECK: vector.store
+// CHECK-NOT: vector.maskedstore
+// CHECK: memref.store %{{.*}}, %{{.*}} : memref<33xf32>
+// CHECK: return
+nn.kernel @lone(%x: tensor<33xf32>) -> tensor<33xf32>
+    attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64} {
+  %0 = arith.negf %x : tensor<33xf32>
+  nn.yield %0 : tensor<33xf32>
+}
+
+// -----
+
 // A row of a table: the index is checked once a row, its row is read side by side.
 // CHECK-LABEL: func.func @rows(
 // CHECK: scf.for

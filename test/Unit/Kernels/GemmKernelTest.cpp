@@ -373,13 +373,14 @@ TEST(GemmKernel, ElementTypes) {
   for (std::string type : {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"})
     for (bool packed : {false, true})
       for (int64_t m : {1, 8})
-        products.push_back({.batch = {},
-                            .m = m,
-                            .k = 261,
-                            .n = 35,
-                            .type = type,
-                            .transposeRhs = m == 8,
-                            .packed = packed});
+        for (int64_t n : {33, 35})
+          products.push_back({.batch = {},
+                              .m = m,
+                              .k = 261,
+                              .n = n,
+                              .type = type,
+                              .transposeRhs = m == 8,
+                              .packed = packed});
   for (std::string type : {"f16", "bf16"})
     products.push_back(
         {.batch = {}, .m = 5, .k = 20, .n = 18, .type = type, .resultType = "f32", .packed = true});
