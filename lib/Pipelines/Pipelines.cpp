@@ -58,8 +58,10 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
     differentiation.padding.assign(options.padding.begin(), options.padding.end());
     passes.addPass(createNNDifferentiatePass(differentiation));
   }
-  if (options.optimizer)
+  if (options.optimizer) {
     passes.addPass(createNNOptimizePass(*options.optimizer));
+    passes.addPass(createNNReportCopiesPass());
+  }
   passes.addPass(zero::createZeroNarrowPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -145,24 +145,22 @@ LogicalResult Optimizer::read(Location location, ArrayRef<std::string> settings)
       return function_.emitError("parameter, gradient and results of an optimizer are f32, not ") << type;
   for (unsigned i = 2; i < function_.getNumArguments(); ++i) {
     auto name = [&](StringRef attr) { return function_.getArgAttrOfType<StringAttr>(i, attr); };
+    auto error = [&] { return emitError(function_.getArgument(i).getLoc()) << "argument " << i + 1; };
     auto initial = function_.getArgAttrOfType<FloatAttr>(i, defaultAttr);
     StringAttr state = name(stateAttr);
     if (Type type = function_.getArgumentTypes()[i]; state ? !type.isF32() : !type.isF64())
-      return function_.emitError("argument ")
-             << i << " must be " << (state ? "f32" : "f64") << ", not " << type;
+      return error() << (state ? " must be f32" : " must be f64 where it has no ") << (state ? "" : stateAttr) << ", not " << type;
     if (state)
       states_.push_back(state.str());
     else if (StringAttr input = name(stepAttr)) {
       if (input != rateInput && input != stepInput)
-        return function_.emitError("argument ") << i << ": " << stepAttr << " is '" << rateInput << "' or '"
-                                                << stepInput << "', not '" << input.getValue() << "'";
+        return error() << ": " << stepAttr << " is '" << rateInput << "' or '" << stepInput << "', not '" << input.getValue()
+                       << "'";
       stepInputs_.push_back(input.str());
     } else if (StringAttr option = name(optionAttr); option && initial)
       options_[option.getValue()] = initial.getValueAsDouble();
     else
-      return function_.emitError("argument ")
-             << i << " needs one of " << stateAttr << ", " << stepAttr << " and " << optionAttr << " with "
-             << defaultAttr;
+      return error() << " needs one of " << stateAttr << ", " << stepAttr << " and " << optionAttr << " with " << defaultAttr;
   }
   if (function_.getNumResults() != 1 + states_.size())
     return function_.emitError("an optimizer returns the parameter and its ")

@@ -23,7 +23,7 @@ Status requireFit(const Binding &input, const NpyHeader &header,
 } // namespace
 
 Result<DataSet> DataSet::open(std::span<const Binding> inputs,
-                              const std::map<std::string, std::filesystem::path> &files) {
+                              const std::map<std::string, std::filesystem::path> &files, std::string_view option) {
   DataSet data;
   std::vector<std::string> missing;
   for (const Binding &input : inputs) {
@@ -58,8 +58,7 @@ Result<DataSet> DataSet::open(std::span<const Binding> inputs,
     data.columns_.push_back({input, *std::move(file), input.slice.bytes / batch});
   }
   if (!missing.empty())
-    return userError("missing data: {} (give each as --data NAME=FILE.npy)",
-                     fmt::join(missing, ", "));
+    return userError("missing data: {} (give each as --{} NAME=FILE.npy)", fmt::join(missing, ", "), option);
   if (data.columns_.empty())
     return userError("the model has no input that takes samples");
   if (data.samples_ == 0)

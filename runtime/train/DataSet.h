@@ -20,9 +20,9 @@ namespace spillway {
 class DataSet {
 public:
   /// Opens the files by the name of their input. User errors: an input without a file, or of batches of no samples,
-  /// another type or shape than the input's behind dimension 0, files of different numbers of samples.
+  /// another type or shape than the input's behind dimension 0, files of different numbers of samples. `option` gives files.
   static Result<DataSet> open(std::span<const Binding> inputs,
-                              const std::map<std::string, std::filesystem::path> &files);
+                              const std::map<std::string, std::filesystem::path> &files, std::string_view option);
 
   /// In all, and of a batch: the inputs' dimension 0.
   uint64_t samples() const { return samples_; }

@@ -44,13 +44,13 @@ Status exportBundle(const ExportOptions &options) {
   if (!options.force)
     SPILLWAY_RETURN_IF_ERROR(requireOldExport(options.output, model));
   SPILLWAY_ASSIGN_OR_RETURN(uint64_t steps, committedSteps(bundle.folder()));
-  if (steps == 0)
-    note("spillway: '{}' has no committed step: its weights are those that training begins with\n", options.bundle);
   SPILLWAY_ASSIGN_OR_RETURN(std::unique_ptr<io::Engine> engine, io::makeEngine(io::EngineKind::automatic));
   ExportSettings settings{.replacesAny = options.force,
                           .initialized = bundle.manifest().initialized,
                           .modelHasInitialized = !options.model.empty()};
   SPILLWAY_ASSIGN_OR_RETURN(ExportedModel written, exportModel(model, store, *engine, options.output, settings));
+  if (steps == 0)
+    note("spillway: '{}' has no committed step: its weights are those that training begins with\n", options.bundle);
   fmt::print("{}: {} weights, {}{}\n", options.output, written.tensors, formatSize(written.bytes),
              written.data.empty() ? "" : fmt::format(", with {}", written.data.filename().string()));
   return {};

@@ -108,6 +108,8 @@ Result<Recipe> decideRecipe(const TrainOptions &options, const Program &program,
     schedule.shape = *scheduleShapeFromName(*options.schedule);
   if (schedule.leastRate > schedule.rate)
     return userError("--min-lr {} is more than --lr {}, from which the rate falls to it", schedule.leastRate, schedule.rate);
+  if (options.leastRate && schedule.shape == Schedule::Shape::constant)
+    return userError("--min-lr is where a rate that falls ends, and the schedule is constant: give --schedule linear or cosine");
   return recipe;
 }
 
@@ -200,7 +202,7 @@ private:
       for (const auto &[name, file] : *named)
         read.push_back(file);
     SPILLWAY_RETURN_IF_ERROR(requireOutputs({options_.log, options_.stats, options_.trace}, read));
-    SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files));
+    SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files, "data"));
     batch_ = data.batch();
     SPILLWAY_RETURN_IF_ERROR(openHeldOut(inputs, heldOut));
     SPILLWAY_ASSIGN_OR_RETURN(
@@ -226,9 +228,11 @@ private:
   }
 
   Status openHeldOut(const std::vector<Binding> &inputs, const NamedFiles &files) {
+    if (files.empty() && options_.evaluateEvery != 0)
+      return userError("--eval-every needs samples that are held out: give --eval-data");
     if (files.empty())
       return {};
-    SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files));
+    SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files, "eval-data"));
     if (data.samples() < data.batch())
       return userError("the held-out data are {} samples; a step takes {}", data.samples(),
                        data.batch());
@@ -262,8 +266,9 @@ private:
           SPILLWAY_RETURN_IF_ERROR(commit(report, step));
           return written;
         }
-      if (report.step == first_ + 1)
-        tellWear(step, every);
+      made_ += step;
+      if (!wearIsTold_ && (every == 0 || trainer_->committed() == report.step))
+        tellWear(every);
       tell(report, step);
     }
     fmt::print("{} committed\n", trainer_->committed() == 1 ? "1 step is" : fmt::format("{} steps are", trainer_->committed()));
@@ -307,15 +312,14 @@ private:
     return all - std::exchange(moved_, all);
   }
 
-  /// What steps write to the drive, and commits behind each `every` of them.
-  void tellWear(const Pace &step, uint64_t every) {
+  /// What steps write to the drive, and commits behind each `every` of them; once, when one was made.
+  void tellWear(uint64_t every) {
+    wearIsTold_ = true;
     const Program &program = session_.program();
     auto written = static_cast<double>(plannedWriteBytes(program.step));
-    double seconds = step.seconds;
-    if (every != 0) {
+    if (every != 0)
       written += static_cast<double>(plannedWriteBytes(program.checkpoint)) / static_cast<double>(every);
-      seconds += step.commitSeconds / static_cast<double>(every);
-    }
+    double seconds = (made_.seconds + made_.commitSeconds) / static_cast<double>(made_.steps);
     if (written != 0)
       progress_.note(fmt::format("a step writes {} to the drive: {} a day at this pace",
                                  formatSize(static_cast<uint64_t>(written)),
@@ -398,8 +402,9 @@ private:
   int64_t begun_ = 0;
   /// When it was asked last.
   Moved moved_;
-  /// Of the steps since the last line.
-  Pace untold_;
+  /// All steps of this process, and those since the last line.
+  Pace made_, untold_;
+  bool wearIsTold_ = false;
   StepTimes times_;
   StepTimes commits_;
 };

@@ -75,4 +75,14 @@ def NNOptimizePass : Pass<"nn-optimize", "::mlir::ModuleOp"> {
                            "::spillway::nn::NNDialect", "::spillway::zero::ZeroDialect"];
 }
 
+def NNReportCopiesPass : Pass<"nn-report-copies", "::mlir::ModuleOp"> {
+  let summary = "Warns of matrices that train apart though they begin with the same values";
+  let description = [{
+    Equal, or one the transpose of the other, as 64 elements of each tell: a weight that the model ties, and its exporter
+    has copied. Matrices of equal elements are left out.
+
+    Needs: nn-optimize.
+  }];
+}
+
 #endif

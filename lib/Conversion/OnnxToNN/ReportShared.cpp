@@ -54,7 +54,7 @@ public:
           !isa<FloatType>(type.getElementType()) || frozen->match(initializer.getName()))
         return;
       shared += (shared.empty() ? "'" : ", '") + initializer.getName().str() + "' (" + std::to_string(readers.size()) +
-                " nodes, the first a " + readers.back().getOpType().str() + ")";
+                " nodes, the first of them " + readers.back().getOpType().str() + ")";
     });
     if (!shared.empty())
       emitWarning(location) << "weights that several nodes read train as one: " << shared

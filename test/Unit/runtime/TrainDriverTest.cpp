@@ -244,6 +244,8 @@ TEST_F(TrainDriverTest, namesWhatIsWrongWithTheRequest) {
               "no input of samples 'y'; it has x");
   expectError(train("--steps 1 --lr 1 --schedule cosin"), 1, "cosin");
   expectError(train("--steps 1 --lr 0.1 --min-lr 1"), 1, "--min-lr 1 is more than --lr 0.1");
+  expectError(train("--steps 1 --lr 1 --min-lr 0.1"), 1, "the schedule is constant: give --schedule");
+  expectError(train("--steps 1 --lr 1 --eval-every 1"), 1, "--eval-every needs samples that are held out: give --eval-data");
   std::string log = place("log.jsonl").string();
   expectError(train("--steps 1 --lr 1 --log " + log + " --stats " + log), 1, "is named twice, or also read");
   expectError(train("--steps 1 --lr 1 --log " + path("table.bin").string()), 1, "in the bundle");

@@ -158,7 +158,7 @@ protected:
     contents[name] = std::move(content);
   }
 
-  Result<DataSet> open() { return DataSet::open(inputs, files); }
+  Result<DataSet> open() { return DataSet::open(inputs, files, "data"); }
   std::string refusal() {
     Result<DataSet> data = open();
     return data.ok() ? "accepted" : data.error().message;
