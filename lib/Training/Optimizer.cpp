@@ -49,11 +49,16 @@ OwningOpRef<ModuleOp> parse(Location location, StringRef name) {
   return {};
 }
 
+/// Whether kernels compute with numbers of this type.
+bool isNumber(Type type) {
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type) ||
+         (type.isSignlessInteger() && llvm::is_contained({1, 8, 16, 32, 64}, type.getIntOrFloatBitWidth()));
+}
+
 /// Whether an operation computes scalars from scalars.
 bool isScalarOperation(Operation *op) {
   return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
-         op->getNumResults() == 1 && op->getNumRegions() == 0 &&
-         op->getResult(0).getType().isIntOrFloat();
+         op->getNumResults() == 1 && op->getNumRegions() == 0 && isNumber(op->getResult(0).getType());
 }
 
 /// Copies the body onto tensors: what depends on scalars alone stays of rank 0, what depends on options alone is a
@@ -146,6 +151,13 @@ LogicalResult Optimizer::read(Location location, ArrayRef<std::string> settings)
   for (unsigned i = 2; i < function_.getNumArguments(); ++i) {
     auto name = [&](StringRef attr) { return function_.getArgAttrOfType<StringAttr>(i, attr); };
     auto error = [&] { return emitError(function_.getArgument(i).getLoc()) << "argument " << i + 1; };
+    constexpr StringLiteral kinds[] = {stateAttr, stepAttr, optionAttr};
+    if (llvm::count_if(kinds, [&](StringRef attr) { return name(attr) != nullptr; }) > 1)
+      return error() << " has more than one of " << stateAttr << ", " << stepAttr << " and " << optionAttr;
+    for (StringRef attr : kinds)
+      for (unsigned other = 2; other < i; ++other)
+        if (name(attr) && name(attr) == function_.getArgAttr(other, attr))
+          return error() << ": " << attr << " is '" << name(attr).getValue() << "', as that of argument " << other + 1;
     auto initial = function_.getArgAttrOfType<FloatAttr>(i, defaultAttr);
     StringAttr state = name(stateAttr);
     if (Type type = function_.getArgumentTypes()[i]; state ? !type.isF32() : !type.isF64())
@@ -157,9 +169,11 @@ LogicalResult Optimizer::read(Location location, ArrayRef<std::string> settings)
         return error() << ": " << stepAttr << " is '" << rateInput << "' or '" << stepInput << "', not '" << input.getValue()
                        << "'";
       stepInputs_.push_back(input.str());
-    } else if (StringAttr option = name(optionAttr); option && initial)
-      options_[option.getValue()] = initial.getValueAsDouble();
-    else
+    } else if (StringAttr option = name(optionAttr); option && initial) {
+      double value = options_[option.getValue()] = initial.getValueAsDouble();
+      if (std::string range = rangeWithout(option, value); !range.empty())
+        return error() << ": " << defaultAttr << " must be " << range << ", not " << fmt::format("{}", value);
+    } else
       return error() << " needs one of " << stateAttr << ", " << stepAttr << " and " << optionAttr << " with " << defaultAttr;
   }
   if (function_.getNumResults() != 1 + states_.size())
@@ -167,7 +181,7 @@ LogicalResult Optimizer::read(Location location, ArrayRef<std::string> settings)
            << states_.size() << " states, not " << function_.getNumResults() << " values";
   for (Operation &op : function_.getBody().front().without_terminator())
     if (!isScalarOperation(&op))
-      return op.emitError("an optimizer computes with operations of arith and math on scalars alone");
+      return op.emitError("an optimizer computes with operations of arith and math on scalars of 8 to 64 bits and booleans alone");
   for (const std::string &setting : settings) {
     auto [name, text] = StringRef(setting).split('=');
     double value;

@@ -421,7 +421,9 @@ private:
     for (const StateView &state : store_.states()) {
       const StateType &type = state.type;
       if (state.isRewritten() && type.role == Role::initializer && !found_.contains(type.name))
-        return userError("'{}' has no initializer '{}': it is not the model that was compiled", model_.string(), type.name);
+        return userError("the main graph of '{}' has no dense initializer '{}': it is not the model that was compiled, or '{}' is sparse or "
+                         "of a subgraph, where export does not write: compile the model with --freeze '{}'",
+                         model_.string(), type.name, type.name, type.name);
     }
     if (found_.empty())
       return userError("the bundle holds no weights that train: it was compiled without --train");

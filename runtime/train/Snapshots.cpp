@@ -30,6 +30,15 @@ Status removeFolder(const fs::path &path) {
   return code ? Status(cannot("remove", path, code)) : Status();
 }
 
+/// Under the name of one that is not whole, so that what is left of it where the process ends on the way goes with the next one.
+Status removeCopy(const fs::path &path) {
+  fs::path partial = path;
+  partial += partialSuffix;
+  std::error_code code;
+  fs::rename(path, partial, code);
+  return code ? Status(cannot("rename", path, code)) : removeFolder(partial);
+}
+
 /// The entries of a folder at one time.
 Result<std::vector<fs::path>> entriesOf(const fs::path &folder) {
   std::vector<fs::path> paths;
@@ -166,7 +175,7 @@ Status Snapshots::removeOlder(uint64_t step) const {
     Result<std::optional<FileLock>> lock = lockStates(path, FileLock::exclusive);
     // Since it was looked at, another process may have trained it.
     if (lock.ok() && isCopy(path, other))
-      SPILLWAY_RETURN_IF_ERROR(removeFolder(path));
+      SPILLWAY_RETURN_IF_ERROR(removeCopy(path));
   }
   return {};
 }
