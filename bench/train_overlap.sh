@@ -11,7 +11,7 @@
 # FOLDER (default: overlap-files) keeps the model between runs; it takes 12 GB.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-bin=$(cd "${1:?usage: train_overlap.sh BUILD [FOLDER] [MEMORY] [ROUNDS]}" && pwd)/bin
+bin=$(cd "${1:?usage: train_overlap.sh BUILD [FOLDER] [MEMORY|offload] [ROUNDS] [THREADS]}" && pwd)/bin
 mkdir -p "${2:-overlap-files}"
 cd "${2:-overlap-files}"
 memory=${3:-1600MiB} rounds=${4:-3} threads=${5:-$(nproc)}

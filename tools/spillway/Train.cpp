@@ -228,10 +228,9 @@ private:
   }
 
   Status openHeldOut(const std::vector<Binding> &inputs, const NamedFiles &files) {
-    if (files.empty() && options_.evaluateEvery != 0)
-      return userError("--eval-every needs samples that are held out: give --eval-data");
     if (files.empty())
-      return {};
+      return options_.evaluateEvery == 0 ? Status()
+                                         : userError("--eval-every needs samples that are held out: give --eval-data");
     SPILLWAY_ASSIGN_OR_RETURN(DataSet data, DataSet::open(inputs, files, "eval-data"));
     if (data.samples() < data.batch())
       return userError("the held-out data are {} samples; a step takes {}", data.samples(),

@@ -68,7 +68,7 @@ def NNOptimizePass : Pass<"nn-optimize", "::mlir::ModuleOp"> {
     Option<"clip", "clip", "double", "0",
            "Gradients are scaled down so that their norm, over all states, is this at most; 0: they are not">,
     Option<"gradNorm", "grad-norm", "bool", "false",
-           "The norm of the gradients, before clipping, becomes a result `grad_norm`">,
+           "The norm of the gradients, before clipping, becomes a result `grad_norm`; where they are clipped it does anyway">,
     Option<"precision", "precision", "std::string", "\"fp32\"", "fp32, bf16 or fp16">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

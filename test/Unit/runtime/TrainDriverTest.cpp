@@ -356,6 +356,16 @@ TEST_F(TrainDriverTest, heldOutSamplesTeachNothing) {
   expectError(train("--steps 5 --resume" + flags), 1, "the held-out data are 3 samples; a step takes 4");
 }
 
+TEST_F(TrainDriverTest, tellsOnceWhatADayWritesBehindTheFirstCommit) {
+  Ran ran = spillwayTool(train("--steps 7 --lr 0.125 --checkpoint-every 3"));
+  EXPECT_EQ(ran.code, 0) << ran.text;
+  size_t told = ran.text.find(" a day at this pace");
+  EXPECT_NE(told, std::string::npos) << ran.text;
+  EXPECT_EQ(ran.text.find(" a day at this pace", told + 1), std::string::npos) << ran.text;
+  ran = spillwayTool(train("--steps 8 --resume --checkpoint-every 3"));
+  EXPECT_NE(ran.text.find(" a day at this pace"), std::string::npos) << "at the last commit: " << ran.text;
+}
+
 TEST_F(TrainDriverTest, keepsTheLastCommitsAsBundles) {
   std::filesystem::path folder = bundle.folder.path();
   auto copy = [&](uint64_t step) { return std::filesystem::path(folder.string() + fmt::format(".step-{}", step)); };
