@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <immintrin.h>
@@ -26,9 +27,10 @@ std::string kernelName(int64_t rows, Size size) {
   return fmt::format("gemm_{}_{}_{}", rows, size.depth, size.columns);
 }
 
-std::string kernelText(int64_t rows, Size size) {
-  std::string lhs = fmt::format("tensor<{}x{}xf32>", rows, size.depth);
-  std::string rhs = fmt::format("tensor<{}x{}xf32>", size.depth, size.columns);
+/// With operands of `type`, f32 or bf16.
+std::string kernelText(int64_t rows, Size size, const std::string &type) {
+  std::string lhs = fmt::format("tensor<{}x{}x{}>", rows, size.depth, type);
+  std::string rhs = fmt::format("tensor<{}x{}x{}>", size.depth, size.columns, type);
   std::string result = fmt::format("tensor<{}x{}xf32>", rows, size.columns);
   std::string bias = fmt::format("tensor<{}xf32>", size.columns);
   return fmt::format(R"(
@@ -82,12 +84,15 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void measure(const test::CompiledKernels &kernels, ThreadTeam &team, int64_t rows, Size size,
+void measure(const test::CompiledKernels &kernels, ThreadTeam &team, int64_t rows, Size size, const std::string &type,
              double budgetSeconds) {
   std::string name = kernelName(rows, size);
   int64_t units = kernels.units(name);
-  Floats lhs(rows * size.depth, 0.5f), rhs(units * panelWidth * size.depth, 0.25f),
-      bias(size.columns, 1), result(rows * size.columns, 0);
+  // As numbers of bf16 these are two of 0.5 and of 0.25.
+  bool isNarrow = type == "bf16";
+  Floats lhs(rows * size.depth, isNarrow ? std::bit_cast<float>(0x3f003f00) : 0.5f),
+      rhs(units * panelWidth * size.depth, isNarrow ? std::bit_cast<float>(0x3e803e80) : 0.25f), bias(size.columns, 1),
+      result(rows * size.columns, 0);
   KernelArgument arguments[] = {
       {lhs.data(), 0}, {rhs.data(), 0}, {bias.data(), 0}, {result.data(), 0}};
   std::vector<Floats> scratch;
@@ -117,7 +122,7 @@ void measure(const test::CompiledKernels &kernels, ThreadTeam &team, int64_t row
   }
   double rate = 2e-9 * static_cast<double>(rows * size.depth * size.columns) / median(kernelTimes);
   double peak = 1e-9 * spinFlops * team.size() / median(peakTimes);
-  double weightRate = 4e-9 * static_cast<double>(size.depth * size.columns) / median(kernelTimes);
+  double weightRate = (isNarrow ? 2e-9 : 4e-9) * static_cast<double>(size.depth * size.columns) / median(kernelTimes);
   double undisturbed = 2e-9 * static_cast<double>(rows * size.depth * size.columns) /
                        std::ranges::min(kernelTimes) * std::ranges::min(peakTimes) /
                        (1e-9 * spinFlops * team.size());
@@ -131,17 +136,19 @@ void measure(const test::CompiledKernels &kernels, ThreadTeam &team, int64_t row
 int main(int argc, char **argv) {
   std::vector<int64_t> rowCounts = {1, 8, 128, 1024};
   std::vector<unsigned> threadCounts = {1, 2};
+  std::string type = "f32";
   double budgetSeconds = 0.5;
   CLI::App app("GEMM kernels against the fused multiply-add peak");
   app.add_option("--rows", rowCounts, "Rows of the left operand")->delimiter(',');
   app.add_option("--threads", threadCounts, "Threads")->delimiter(',');
+  app.add_option("--type", type, "Of the operands; the peak stays that of f32")->check(CLI::IsMember({"f32", "bf16"}));
   app.add_option("--seconds", budgetSeconds, "Time for each line");
   CLI11_PARSE(app, argc, argv);
 
   std::string text;
   for (int64_t rows : rowCounts)
     for (Size size : sizes)
-      text += kernelText(rows, size);
+      text += kernelText(rows, size, type);
   test::CompiledKernels kernels(text);
   if (!kernels.ok()) {
     fmt::print(stderr, "{}\n", kernels.message());
@@ -156,7 +163,7 @@ int main(int argc, char **argv) {
     }
     for (int64_t rows : rowCounts)
       for (Size size : sizes)
-        measure(kernels, **team, rows, size, budgetSeconds);
+        measure(kernels, **team, rows, size, type, budgetSeconds);
   }
   return 0;
 }

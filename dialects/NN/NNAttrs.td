@@ -98,10 +98,13 @@ def NN_CostAttr : AttrDef<NN_Dialect, "Cost"> {
     `flops` as in CostOpInterface; `bytes` of all operands and results, each once;
     `shared` bytes of what every launch reads whole, whatever its range of units: the left operand
     of a matmul, which each launch packs, once for each piece that its range of units is cut into.
+    `type` is bf16 where most of the arithmetic is a product of two operands of bf16, for which processors have instructions of
+    their own.
   }];
   let parameters = (ins "int64_t":$flops, "int64_t":$bytes,
-                        DefaultValuedParameter<"int64_t", "0">:$shared);
-  let assemblyFormat = "`<` $flops `,` $bytes (`,` `shared` `=` $shared^)? `>`";
+                        DefaultValuedParameter<"int64_t", "0">:$shared,
+                        OptionalParameter<"::mlir::Type">:$type);
+  let assemblyFormat = "`<` $flops `,` $bytes (`,` `shared` `=` $shared^)? (`in` $type^)? `>`";
 }
 
 #endif

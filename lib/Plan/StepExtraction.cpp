@@ -11,6 +11,8 @@ using namespace spillway;
 using namespace spillway::plan;
 
 DataType spillway::plan::arithmeticTypeOf(nn::KernelOp kernel) {
+  if (Type type = nn::costOf(kernel).getType(); type && type.isBF16())
+    return DataType::bf16;
   for (Type type : kernel.getArgumentTypes()) {
     Type element = cast<RankedTensorType>(type).getElementType();
     if (isa<FloatType>(element))

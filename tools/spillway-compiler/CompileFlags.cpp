@@ -253,7 +253,10 @@ Result<PlanOptions> spillway::parsePlanFlags(const CompileFlags &flags, const st
     SPILLWAY_ASSIGN_OR_RETURN(std::vector<std::byte> summary, bundle.read(planName));
     plan = requestedPlan({reinterpret_cast<const char *>(summary.data()), summary.size()}).value_or(plan);
   }
-  return parsePlanFlags(flags, std::move(plan));
+  SPILLWAY_ASSIGN_OR_RETURN(plan, parsePlanFlags(flags, std::move(plan)));
+  if (!llvm::is_contained(bundle.manifest().features, name(CpuLevel::avx512bf16)))
+    plan.machine.computeBf16InF32();
+  return plan;
 }
 
 Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
@@ -280,5 +283,7 @@ Result<CompileOptions> spillway::parseCompileFlags(const CompileFlags &flags) {
   if (!level)
     return userError("--cpu-level '{}': expected avx2, avx512 or avx512bf16", flags.target);
   options.target.level = *level;
+  if (!options.target.hasBf16Dot())
+    options.plan.machine.computeBf16InF32();
   return options;
 }

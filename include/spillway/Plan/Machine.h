@@ -48,6 +48,8 @@ struct Machine {
   /// A user error where the text is no machine; what it leaves out keeps its default. It
   /// counts as measured unless it says `"estimate": true`.
   static Result<Machine> parse(std::string_view json);
+  /// For kernels that have no instructions for products of bf16, and compute those in f32.
+  void computeBf16InF32() { flopsPerThread[DataType::bf16] = flopsPerThread[DataType::f32]; }
   std::string print() const;
 };
 

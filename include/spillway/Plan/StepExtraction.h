@@ -15,8 +15,8 @@ mlir::FailureOr<Step> extractStep(mlir::func::FuncOp function, int64_t threads);
 /// What a kernel costs on all of its units.
 KernelCost kernelCostOf(nn::KernelOp kernel);
 
-/// The type that most of a kernel's arithmetic is in: f64 where the first float that it takes is, else f32, in
-/// which narrower ones are computed.
+/// The type that most of a kernel's arithmetic is in: that of its cost; else f64 where the first float that it takes is, else f32,
+/// in which narrower ones are computed.
 DataType arithmeticTypeOf(nn::KernelOp kernel);
 
 } // namespace spillway::plan

@@ -13,7 +13,7 @@ namespace {
 /// Tiles of six rows whose packed block fills about half of a 512 KiB L2. The right operand is read, or packed, once for
 /// each block.
 constexpr int64_t maxBlockRows = 264, leastBlockRows = 132;
-/// A block of a panel takes half of a 32 KiB L1 in f32.
+/// Packed elements; a block of a panel takes half of a 32 KiB L1 in f32.
 constexpr int64_t maxBlockDepth = 256;
 /// The accumulators of a group take an eighth of L2.
 constexpr int64_t maxGroupPanels = 4;
@@ -81,23 +81,26 @@ GemmPlan::GemmPlan(nn::MatmulOp matmul, const CpuTarget &target)
     : shape(matmul), rhsElement(matmul.getRhs().getType().getElementType()),
       accumulator(accumulatorType(rhsElement)),
       tiles(shape.rows, registerRows(accumulator, target)) {
-  blockDepth = std::min(shape.depth, maxBlockDepth);
-  int64_t depthBlocks = blockDepth ? llvm::divideCeil(shape.depth, blockDepth) : 0;
-  // A deep operand is packed once where that fits for fewer rows.
-  int64_t tileBytes = std::max<int64_t>(1, depthBlocks * packedTileElements() * nn::elementBytes(accumulator));
-  int64_t fitting = maxPackedBytes / tileBytes * tiles.tallRows;
-  int64_t rows = fitting < leastBlockRows ? maxBlockRows : std::min(fitting, maxBlockRows);
-  int64_t blocks = llvm::divideCeil(tiles.count * tiles.tallRows, rows);
-  tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
-  int64_t wholeElements = depthBlocks * packedBlockElements();
-  packsLhsOnce = wholeElements * nn::elementBytes(accumulator) <= maxPackedBytes;
-  packedLhsElements = packsLhsOnce ? wholeElements : packedBlockElements();
-  groupPanels = std::min(packsLhsOnce ? maxGroupPanels : maxRepackedGroupPanels, shape.panels());
   bool columns = columnPanels(matmul).has_value();
   rhsAlongDepth = rhsPanels(matmul) ? !columns : matmul.getTransposeRhs();
   bool stored = columns && rhsElement == accumulator;
   bool readInPlace = tiles.count == 1 && !rhsAlongDepth;
   packsRhs = !stored && !readInPlace;
+  bool pairs = packsRhs && multipliesPairs(matmul.getLhs().getType().getElementType(), rhsElement, target);
+  packedElement = pairs ? IntegerType::get(matmul.getContext(), 32) : accumulator;
+  depthPerElement = pairs ? 2 : 1;
+  blockDepth = std::min(shape.depth, maxBlockDepth * depthPerElement);
+  int64_t depthBlocks = blockDepth ? llvm::divideCeil(shape.depth, blockDepth) : 0;
+  // A deep operand is packed once where that fits for fewer rows.
+  int64_t tileBytes = std::max<int64_t>(1, depthBlocks * packedTileElements() * nn::elementBytes(packedElement));
+  int64_t fitting = maxPackedBytes / tileBytes * tiles.tallRows;
+  int64_t rows = fitting < leastBlockRows ? maxBlockRows : std::min(fitting, maxBlockRows);
+  int64_t blocks = llvm::divideCeil(tiles.count * tiles.tallRows, rows);
+  tilesPerBlock = llvm::divideCeil(tiles.count, std::max<int64_t>(1, blocks));
+  int64_t wholeElements = depthBlocks * packedBlockElements();
+  packsLhsOnce = wholeElements * nn::elementBytes(packedElement) <= maxPackedBytes;
+  packedLhsElements = packsLhsOnce ? wholeElements : packedBlockElements();
+  groupPanels = std::min(packsLhsOnce ? maxGroupPanels : maxRepackedGroupPanels, shape.panels());
   prefetchesRhs = columns || (packsRhs && isa<BlockArgument>(matmul.getRhs()) &&
                               shape.depth * shape.columns * nn::elementBytes(rhsElement) > maxCachedBytes);
 }
@@ -110,10 +113,10 @@ int64_t GemmPlan::packedStride() const {
 
 // The last of a tile has room behind it, which also keeps tiles from lying a power of two apart.
 int64_t GemmPlan::packedTileElements() const {
-  return llvm::alignTo(blockDepth * packedStride() + transposeSize, panelWidth);
+  return llvm::alignTo(packedDepth() * packedStride() + transposeSize, panelWidth);
 }
 
-int64_t GemmPlan::packedRhsElements() const { return packsRhs ? blockDepth * panelWidth : 0; }
+int64_t GemmPlan::packedRhsElements() const { return packsRhs ? packedDepth() * panelWidth : 0; }
 
 int64_t GemmPlan::accumulatorElements() const { return groupPanels * blockRows() * panelWidth; }
 
@@ -121,6 +124,6 @@ static int64_t areaBytes(int64_t elements, Type element) {
   return llvm::alignTo(elements * nn::elementBytes(element), cacheLine);
 }
 
-int64_t GemmPlan::packedLhsBytes() const { return areaBytes(packedLhsElements, accumulator); }
-int64_t GemmPlan::packedRhsBytes() const { return areaBytes(packedRhsElements(), accumulator); }
+int64_t GemmPlan::packedLhsBytes() const { return areaBytes(packedLhsElements, packedElement); }
+int64_t GemmPlan::packedRhsBytes() const { return areaBytes(packedRhsElements(), packedElement); }
 int64_t GemmPlan::accumulatorBytes() const { return areaBytes(accumulatorElements(), accumulator); }

@@ -1,6 +1,6 @@
 // One matrix product with its epilogue. Units are panels of result columns.
 //
-// An element's chain of fused multiply-adds runs over depth in ascending order in one
+// An element's chain of fused multiply-adds, or of dot products of pairs, runs over depth in ascending order in one
 // lane of one accumulator; between blocks of depth the accumulator rests in scratch, and
 // between calls that each have a tile of the right operand's depth in the result.
 // So the cuts of GemmPlan, the units and the part of a call, and tiles change no bit.
@@ -47,7 +47,7 @@ private:
   Value pullRhsRow(Value batch, Value column, int64_t columns, Value k);
   void prefetchRhs(Value batch, Range panels, Value panel, Value depth, Range tiles, Value tile);
   void multiplyPanel(Value batch, Range tiles, Range panels, Value panel, Value depth);
-  /// Gives 16 elements of the right operand in accumulator type; `k` counts from the
+  /// Gives 16 packed elements of the right operand; `k` counts them from the
   /// beginning of the block of depth.
   using RhsRow = llvm::function_ref<Value(Value k)>;
   void continueTile(int64_t rows, Value lhs, Value accumulators, Value depth, RhsRow rhsRow);
@@ -81,8 +81,22 @@ private:
   void forDepthBlocks(llvm::function_ref<void(Value depth)> body);
   /// Where the block of depth that begins with `depth` lies in packedLhs.
   Value packedBlock(Value depth);
-  /// Indices of depth in the block that begins with `depth`.
+  /// Indices of depth in the block that begins with `depth`, and the packed elements that they take.
   Value blockDepth(Value depth);
+  Value packedDepth(Value depth);
+  /// Which of the packed elements in the block that begins with `depth` index `k` begins.
+  Value packedIndex(Value k, Value depth) {
+    Value index = sub(k, depth);
+    return plan.depthPerElement == 1 ? index : arith::DivUIOp::create(b, index, constant(plan.depthPerElement));
+  }
+  /// Packed elements of `count` operand elements side by side along depth.
+  Value packAlongDepth(Value elements, int64_t count);
+  /// A vector of packed elements that begin with the first of `count` indices of depth; `elements` gives a vector of operand
+  /// elements for one of them, counted from there.
+  Value packAcrossDepth(int64_t count, llvm::function_ref<Value(int64_t)> elements);
+  /// Steps of depth in which packing goes on, and the packed elements that `count` indices take.
+  int64_t transposedDepth() const { return transposeSize * plan.depthPerElement; }
+  int64_t packedCount(int64_t count) const { return llvm::divideCeil(count, plan.depthPerElement); }
   Value firstRow(Value tile) { return plan.tiles.firstRow(kernel, tile); }
   /// Calls `body` for the indices of depth in the block from `depth` in steps of `step`; `active`
   /// of them lie inside the operand.
@@ -114,12 +128,12 @@ private:
 } // namespace
 
 void GemmEmitter::emit() {
-  auto area = [&](int64_t offset, int64_t elements) {
-    return kernel.scratch(offset, MemRefType::get({elements}, plan.accumulator));
+  auto area = [&](int64_t offset, int64_t elements, Type element) {
+    return kernel.scratch(offset, MemRefType::get({elements}, element));
   };
-  packedLhs = area(0, plan.packedLhsElements);
-  packedRhs = area(plan.packedLhsBytes(), plan.packedRhsElements());
-  accumulators = area(plan.packedLhsBytes() + plan.packedRhsBytes(), plan.accumulatorElements());
+  packedLhs = area(0, plan.packedLhsElements, plan.packedElement);
+  packedRhs = area(plan.packedLhsBytes(), plan.packedRhsElements(), plan.packedElement);
+  accumulators = area(plan.packedLhsBytes() + plan.packedRhsBytes(), plan.accumulatorElements(), plan.accumulator);
 
   if (panels) {
     firstPanel = kernel.origin(*panels);
@@ -244,6 +258,38 @@ Value GemmEmitter::blockDepth(Value depth) {
   return min(constant(plan.blockDepth), sub(depthTo ? depthTo : constant(shape().depth), depth));
 }
 
+Value GemmEmitter::packedDepth(Value depth) {
+  Value count = blockDepth(depth);
+  return plan.depthPerElement == 1 ? count : arith::CeilDivUIOp::create(b, count, constant(plan.depthPerElement));
+}
+
+Value GemmEmitter::packAlongDepth(Value elements, int64_t count) {
+  if (plan.depthPerElement == 1)
+    return toAccumulator(b, elements);
+  auto type = cast<VectorType>(elements.getType());
+  if (count % plan.depthPerElement != 0) {
+    // Whatever else the lanes hold, zero times it may be no number.
+    SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq<int64_t>(type.getNumElements()));
+    lanes[count] = type.getNumElements();
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    elements = vector::ShuffleOp::create(b, elements, zero, lanes);
+  }
+  return vector::BitCastOp::create(b, VectorType::get({type.getNumElements() / 2}, plan.packedElement), elements);
+}
+
+Value GemmEmitter::packAcrossDepth(int64_t count, function_ref<Value(int64_t)> elements) {
+  Value first = elements(0);
+  if (plan.depthPerElement == 1)
+    return toAccumulator(b, first);
+  auto type = cast<VectorType>(first.getType());
+  Value second = count > 1 ? elements(1) : arith::ConstantOp::create(b, b.getZeroAttr(type));
+  auto bits = [&](Value value) -> Value {
+    return vector::BitCastOp::create(b, VectorType::get(type.getShape(), b.getI16Type()), value);
+  };
+  Value pairs = vector::InterleaveOp::create(b, bits(first), bits(second));
+  return vector::BitCastOp::create(b, VectorType::get(type.getShape(), plan.packedElement), pairs);
+}
+
 ElementIndex GemmEmitter::batchIndex(IndexMath &math, Value batch, RankedTensorType type) {
   ArrayRef<int64_t> sizes = type.getShape().drop_back(2);
   return sizes.empty() ? ElementIndex() : math.delinearize(LaneIndex(batch), sizes);
@@ -259,19 +305,23 @@ void GemmEmitter::packLhs(Value batch, Range tiles, Value depth) {
   if (!matmul.getTransposeLhs())
     return forTiles([&](Value row, Value to, int64_t rows) { packTile(batch, row, to, rows, depth); });
   // A line of memory holds rows of several tiles: all are packed while it is near.
-  forDepth(depth, transposeSize, [&](Value k, int64_t active) {
-    forTiles([&](Value row, Value to, int64_t rows) { packColumns(batch, row, add(to, mul(sub(k, depth), plan.packedStride())), rows, k, active); });
+  forDepth(depth, transposedDepth(), [&](Value k, int64_t active) {
+    forTiles([&](Value row, Value to, int64_t rows) { packColumns(batch, row, add(to, mul(packedIndex(k, depth), plan.packedStride())), rows, k, active); });
   });
 }
 
 void GemmEmitter::packColumns(Value batch, Value row, Value to, int64_t rows, Value k, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
+  for (int64_t i = 0; i < packedCount(count); ++i)
     for (int64_t first = 0; first < rows; first += transposeSize) {
       ElementEmitter emitter(kernel, transposeSize, std::min(transposeSize, rows - first));
-      ElementIndex index = batchIndex(emitter.indices(), batch, matmul.getLhs().getType());
-      index.push_back(emitter.indices().add(LaneIndex(k), i));
-      index.push_back(emitter.indices().add(LaneIndex(row, 1), first));
-      store(toAccumulator(b, emitter.emit(matmul.getLhs(), index)), packedLhs, add(to, i * plan.packedStride() + first));
+      int64_t begin = i * plan.depthPerElement;
+      Value packed = packAcrossDepth(count - begin, [&](int64_t j) {
+        ElementIndex index = batchIndex(emitter.indices(), batch, matmul.getLhs().getType());
+        index.push_back(emitter.indices().add(LaneIndex(k), begin + j));
+        index.push_back(emitter.indices().add(LaneIndex(row, 1), first));
+        return emitter.emit(matmul.getLhs(), index);
+      });
+      store(packed, packedLhs, add(to, i * plan.packedStride() + first));
     }
 }
 
@@ -279,8 +329,8 @@ void GemmEmitter::packTile(Value batch, Value row, Value to, int64_t rows, Value
   RankedTensorType type = matmul.getLhs().getType();
   for (int64_t first = 0; first < rows; first += transposeSize) {
     int64_t count = std::min(transposeSize, rows - first);
-    forDepth(depth, transposeSize, [&](Value k, int64_t active) {
-      ElementEmitter emitter(kernel, transposeSize, active);
+    forDepth(depth, transposedDepth(), [&](Value k, int64_t active) {
+      ElementEmitter emitter(kernel, transposedDepth(), active);
       IndexMath &math = emitter.indices();
       // Leading dimensions are rows or the batch: both are a row-major position.
       LaneIndex position = math.add(math.multiply(LaneIndex(batch), shape().rows), LaneIndex(row));
@@ -288,11 +338,11 @@ void GemmEmitter::packTile(Value batch, Value row, Value to, int64_t rows, Value
       for (int64_t i = first; i < first + count; ++i) {
         ElementIndex index = math.delinearize(math.add(position, i), type.getShape().drop_back());
         index.push_back(LaneIndex(k, 1));
-        block.push_back(toAccumulator(b, emitter.emit(matmul.getLhs(), index)));
+        block.push_back(packAlongDepth(emitter.emit(matmul.getLhs(), index), active));
       }
-      Value at = add(to, mul(sub(k, depth), plan.packedStride()));
+      Value at = add(to, mul(packedIndex(k, depth), plan.packedStride()));
       for (auto [i, column] : llvm::enumerate(transposeBlock(b, block)))
-        if (static_cast<int64_t>(i) < active)
+        if (static_cast<int64_t>(i) < packedCount(active))
           store(column, packedLhs, add(at, i * plan.packedStride() + first));
     });
   }
@@ -309,29 +359,30 @@ ElementIndex GemmEmitter::rhsIndex(IndexMath &math, Value batch, LaneIndex k, La
 Value GemmEmitter::pullRhsRow(Value batch, Value column, int64_t columns, Value k) {
   ElementEmitter emitter(kernel, panelWidth, columns);
   ElementIndex index = rhsIndex(emitter.indices(), batch, LaneIndex(k), LaneIndex(column, 1));
-  return toAccumulator(b, emitter.emit(matmul.getRhs(), index));
+  return emitter.emit(matmul.getRhs(), index);
 }
 
 void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
-  auto at = [&](Value k) { return mul(sub(k, depth), panelWidth); };
+  auto at = [&](Value k) { return mul(packedIndex(k, depth), panelWidth); };
   forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
     if (!plan.rhsAlongDepth) {
-      forDepth(depth, 1, [&](Value k, int64_t) {
-        store(pullRhsRow(batch, column, columns, k), packedRhs, at(k));
+      forDepth(depth, plan.depthPerElement, [&](Value k, int64_t active) {
+        Value row = packAcrossDepth(active, [&](int64_t i) { return pullRhsRow(batch, column, columns, add(k, i)); });
+        store(row, packedRhs, at(k));
       });
       return;
     }
-    forDepth(depth, transposeSize, [&](Value k, int64_t active) {
-      ElementEmitter emitter(kernel, transposeSize, active);
+    forDepth(depth, transposedDepth(), [&](Value k, int64_t active) {
+      ElementEmitter emitter(kernel, transposedDepth(), active);
       IndexMath &math = emitter.indices();
       for (int64_t first = 0; first < columns; first += transposeSize) {
         SmallVector<Value> block;
         for (int64_t i = first; i < std::min(columns, first + transposeSize); ++i) {
           ElementIndex index = rhsIndex(math, batch, LaneIndex(k, 1), math.add(LaneIndex(column), i));
-          block.push_back(toAccumulator(b, emitter.emit(matmul.getRhs(), index)));
+          block.push_back(packAlongDepth(emitter.emit(matmul.getRhs(), index), active));
         }
         for (auto [i, row] : llvm::enumerate(transposeBlock(b, block)))
-          if (static_cast<int64_t>(i) < active)
+          if (static_cast<int64_t>(i) < packedCount(active))
             store(row, packedRhs, add(at(k), i * panelWidth + first));
       }
     });
@@ -409,7 +460,7 @@ void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value pan
   };
   if (plan.packsRhs) {
     multiply([&](Value k) -> Value {
-      return vector::LoadOp::create(b, panelType(plan.accumulator), packedRhs, mul(k, panelWidth));
+      return vector::LoadOp::create(b, panelType(plan.packedElement), packedRhs, mul(k, panelWidth));
     });
   } else if (panels) {
     Value first = add(mul(sub(panel, firstPanel), shape().depth), depth);
@@ -420,7 +471,7 @@ void GemmEmitter::multiplyPanel(Value batch, Range tiles, Range range, Value pan
     });
   } else {
     forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
-      multiply([&](Value k) -> Value { return pullRhsRow(batch, column, columns, add(depth, k)); });
+      multiply([&](Value k) -> Value { return toAccumulator(b, pullRhsRow(batch, column, columns, add(depth, k))); });
     });
   }
 }
@@ -435,8 +486,7 @@ void GemmEmitter::continueTile(int64_t rows, Value lhs, Value at, Value depth, R
     Value first = add(lhs, mul(k, plan.packedStride()));
     return memref::LoadOp::create(b, packedLhs, add(first, row));
   };
-  multiplyTile(kernel, carried, blockDepth(depth), shape().depth % depthUnroll == 0, lhsElement,
-               rhsRow);
+  multiplyTile(kernel, carried, packedDepth(depth), packedCount(shape().depth) % depthUnroll == 0, lhsElement, rhsRow);
   for (int64_t row = 0; row < rows; ++row)
     store(carried[row], accumulators, accumulatorAt(row));
 }

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -205,7 +206,15 @@ void changeSign(Operation *op) {
   replace(op, arith::BitcastOp::create(b, type, result));
 }
 
+/// The instruction for products takes them as they are.
+bool givesDotOperand(Operation *op) {
+  return isa<vector::BitCastOp>(op) && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), llvm::IsaPred<x86vector::DotBF16Op>);
+}
+
 bool touchesBF16(Operation *op) {
+  if (givesDotOperand(op))
+    return false;
   auto hasBF16Argument = [](Region &region) {
     return llvm::any_of(region.getBlocks(), [](Block &block) {
       return llvm::any_of(block.getArgumentTypes(), isBF16);

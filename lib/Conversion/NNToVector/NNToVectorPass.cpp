@@ -4,6 +4,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -24,7 +25,7 @@ struct NNToVector : PassWrapper<NNToVector, OperationPass<ModuleOp>> {
   void getDependentDialects(DialectRegistry &registry) const override {
     kernels::registerElementModels(registry);
     registry.insert<func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+                    vector::VectorDialect, x86vector::X86VectorDialect>();
   }
 
   void runOnOperation() override {

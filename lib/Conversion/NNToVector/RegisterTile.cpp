@@ -2,6 +2,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 
 using namespace mlir;
 using namespace spillway;
@@ -86,20 +87,32 @@ int64_t kernels::registerRows(Type accumulator, const CpuTarget &target) {
   return std::clamp<int64_t>(rows, 1, target.vectorRegisters() / 2);
 }
 
+bool kernels::multipliesPairs(Type lhs, Type rhs, const CpuTarget &target) {
+  return lhs.isBF16() && rhs.isBF16() && target.hasBf16Dot();
+}
+
+static Value multiplyAdd(ImplicitLocOpBuilder &b, Value left, Value right, Value accumulator) {
+  left = vector::BroadcastOp::create(b, right.getType(), left);
+  Type element = getElementTypeOrSelf(accumulator);
+  if (isa<FloatType>(element) && isa<IntegerType>(getElementTypeOrSelf(right))) {
+    auto pairs = VectorType::get({2 * panelWidth}, b.getBF16Type());
+    // The last operand may be one element of memory for all lanes.
+    return x86vector::DotBF16Op::create(b, accumulator.getType(), accumulator, vector::BitCastOp::create(b, pairs, right),
+                                        vector::BitCastOp::create(b, pairs, left));
+  }
+  if (isa<FloatType>(element))
+    return math::FmaOp::create(b, left, right, accumulator);
+  return arith::AddIOp::create(b, accumulator, arith::MulIOp::create(b, left, right));
+}
+
 void kernels::multiplyTile(KernelBuilder &kernel, MutableArrayRef<Value> accumulators, Value depth,
                            bool unrolled, function_ref<Value(Value, int64_t)> lhs,
                            function_ref<Value(Value)> rhs) {
   ImplicitLocOpBuilder &b = kernel.builder();
-  auto type = cast<VectorType>(accumulators.front().getType());
   auto step = [&](Value k, MutableArrayRef<Value> accumulated) {
     Value right = rhs(k);
-    for (auto [row, accumulator] : llvm::enumerate(accumulated)) {
-      Value left = vector::BroadcastOp::create(b, type, lhs(k, row));
-      if (isa<FloatType>(type.getElementType()))
-        accumulator = math::FmaOp::create(b, left, right, accumulator);
-      else
-        accumulator = arith::AddIOp::create(b, accumulator, arith::MulIOp::create(b, left, right));
-    }
+    for (auto [row, accumulator] : llvm::enumerate(accumulated))
+      accumulator = multiplyAdd(b, lhs(k, row), right, accumulator);
   };
   auto loop = [&](Value from, Value to, int64_t unroll) {
     auto steps =

@@ -86,6 +86,18 @@ struct Operands {
         bias(smallValues(p.resultType, p.n, random)),
         residual(smallValues(p.resultType, p.batches() * p.m * p.n, random)) {}
 
+  /// Numbers whose sums are rounded in f32.
+  void roughen(const Product &p, std::mt19937 &random) {
+    std::normal_distribution<double> normal;
+    for (std::vector<double> *operand : {&lhs, &rhs})
+      for (double &value : *operand)
+        value = rounded(p.type, normal(random));
+  }
+
+  double left(const Product &p, int64_t batch, int64_t m, int64_t k) const {
+    return lhs[batch * p.m * p.k + (p.transposeLhs ? k * p.m + m : m * p.k + k)];
+  }
+
   double right(const Product &p, int64_t batch, int64_t k, int64_t n) const {
     int64_t base = p.batchedRhs ? batch * p.k * p.n : 0;
     return rhs[base + (p.transposeRhs ? n * p.k + k : k * p.n + n)];
@@ -99,8 +111,7 @@ struct Operands {
         for (int64_t n = 0; n < p.n; ++n) {
           double chain = 0;
           for (int64_t k = 0; k < p.k; ++k) {
-            double left = lhs[b * p.m * p.k + (p.transposeLhs ? k * p.m + m : m * p.k + k)];
-            chain = multiplyAdd(p.type, left, right(p, b, k, n), chain);
+            chain = multiplyAdd(p.type, left(p, b, m, k), right(p, b, k, n), chain);
           }
           if (p.epilogue) {
             chain = rounded(p.resultType, chain);
@@ -160,6 +171,18 @@ std::vector<std::byte> run(const CompiledKernels &kernels, const std::string &na
   return result;
 }
 
+/// Calls of other ranges of units, and of parts of the rows.
+void checkCuts(const CompiledKernels &kernels, const std::string &name, const Product &p, const Operands &operands,
+               const std::vector<std::byte> &expected) {
+  for (int64_t perCall : {int64_t(1) << 40, int64_t(1), int64_t(3)})
+    ASSERT_EQ(run(kernels, name, p, operands, perCall), expected) << "in calls of " << perCall << " units";
+  if (kernels.parts(name) == 1)
+    return;
+  // More of them than the rows have tiles, so that some are empty, in the last one.
+  for (int64_t parts : {int64_t(2), int64_t(3), int64_t(7), p.m + 1})
+    ASSERT_EQ(run(kernels, name, p, operands, int64_t(1) << 40, parts), expected) << "in " << parts << " parts";
+}
+
 void check(const std::vector<Product> &products) {
   std::string text;
   for (size_t i = 0; i < products.size(); ++i)
@@ -172,15 +195,7 @@ void check(const std::vector<Product> &products) {
     std::string name = fmt::format("k{}", i);
     SCOPED_TRACE(p.text(name));
     Operands operands(p, random);
-    std::vector<std::byte> expected = encode(p.resultType, operands.product(p));
-    for (int64_t perCall : {int64_t(1) << 40, int64_t(1), int64_t(3)})
-      ASSERT_EQ(run(kernels, name, p, operands, perCall), expected)
-          << "in calls of " << perCall << " units";
-    if (kernels.parts(name) == 1)
-      continue;
-    // More of them than the rows have tiles, so that some are empty, in the last one.
-    for (int64_t parts : {int64_t(2), int64_t(3), int64_t(7), p.m + 1})
-      ASSERT_EQ(run(kernels, name, p, operands, int64_t(1) << 40, parts), expected) << "in " << parts << " parts";
+    ASSERT_NO_FATAL_FAILURE(checkCuts(kernels, name, p, operands, encode(p.resultType, operands.product(p))));
   }
 }
 
@@ -270,6 +285,10 @@ TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
   // Large enough to be fetched ahead.
   products.push_back({.batch = {}, .m = 140, .k = 530, .n = 70, .transposeRhs = true, .packed = true, .depthPanels = true, .depthTiled = true});
   products.push_back({.batch = {}, .m = 300, .k = 530, .n = 20, .transposeRhs = true, .packed = true, .depthPanels = true, .depthTiled = true});
+  for (int64_t k : {17, 300, 1030})
+    for (int64_t m : {7, 40})
+      products.push_back({.batch = {}, .m = m, .k = k, .n = 37, .type = "bf16", .resultType = "f32", .transposeRhs = true, .packed = true,
+                          .depthPanels = true, .depthTiled = true});
   std::string text;
   for (size_t i = 0; i < products.size(); ++i)
     text += products[i].text(fmt::format("k{}", i));
@@ -281,9 +300,10 @@ TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
     std::string name = fmt::format("k{}", i);
     SCOPED_TRACE(p.text(name));
     Operands operands(p, random);
+    operands.roughen(p, random);
     std::vector<std::byte> whole = run(kernels, name, p, operands, kernels.units(name));
-    std::vector<std::byte> lhs = encode(p.type, operands.lhs), bias = encode(p.type, operands.bias),
-                           residual = encode(p.type, operands.residual), rhs = operands.storedRhs(p, 0, 0);
+    std::vector<std::byte> lhs = encode(p.type, operands.lhs), bias = encode(p.resultType, operands.bias),
+                           residual = encode(p.resultType, operands.residual), rhs = operands.storedRhs(p, 0, 0);
     int64_t panels = (p.k + panelWidth - 1) / panelWidth, panelBytes = static_cast<int64_t>(rhs.size()) / panels;
     for (int64_t perTile = 1; perTile <= panels; ++perTile) {
       std::vector<std::byte> result(whole.size(), std::byte(0x5c));
@@ -385,6 +405,47 @@ TEST(GemmKernel, ElementTypes) {
     products.push_back(
         {.batch = {}, .m = 5, .k = 20, .n = 18, .type = type, .resultType = "f32", .packed = true});
   check(products);
+}
+
+/// Instructions that multiply pairs of bf16 round otherwise than a chain of fused multiply-adds does, but in the same way however
+/// the product is cut.
+TEST(GemmKernel, SumsOfBF16AreTheSameInAllCuts) {
+  std::vector<Product> products;
+  for (int64_t k : {1, 2, 3, 17, 255, 257, 513, 1030})
+    for (bool transposeLhs : {false, true})
+      for (bool transposeRhs : {false, true})
+        products.push_back({.batch = {}, .m = k == 257 ? 300 : 40, .k = k, .n = k == 17 ? 48 : 33, .type = "bf16", .resultType = "f32",
+                            .transposeLhs = transposeLhs, .transposeRhs = transposeRhs, .packed = k != 255,
+                            .depthPanels = k == 513});
+  products.push_back({.batch = {2}, .m = 21, .k = 35, .n = 1, .type = "bf16", .resultType = "f32", .batchedRhs = true});
+  products.push_back({.batch = {3}, .m = 7, .k = 35, .n = 20, .type = "bf16", .resultType = "f32"});
+  std::string text;
+  for (size_t i = 0; i < products.size(); ++i)
+    text += products[i].text(fmt::format("k{}", i));
+  CompiledKernels kernels(text);
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::mt19937 random(5);
+  for (size_t i = 0; i < products.size(); ++i) {
+    const Product &p = products[i];
+    std::string name = fmt::format("k{}", i);
+    SCOPED_TRACE(p.text(name));
+    Operands operands(p, random);
+    operands.roughen(p, random);
+    std::vector<std::byte> whole = run(kernels, name, p, operands, kernels.units(name));
+    std::vector<double> values = decode(p.resultType, whole);
+    for (int64_t j = 0; j < static_cast<int64_t>(values.size()); ++j) {
+      double sum = 0, magnitude = 0;
+      for (int64_t k = 0; k < p.k; ++k) {
+        double product = operands.left(p, j / (p.m * p.n), j / p.n % p.m, k) * operands.right(p, j / (p.m * p.n), k, j % p.n);
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      // Each of k additions is off by half a unit in the last place at most.
+      double bound = std::ldexp(static_cast<double>(p.k) * magnitude, -24);
+      ASSERT_FALSE(!(std::abs(values[j] - sum) <= bound)) << values[j] << " for " << sum << " at " << j;
+    }
+    ASSERT_NO_FATAL_FAILURE(checkCuts(kernels, name, p, operands, whole));
+  }
 }
 
 TEST(GemmKernel, Epilogue) {

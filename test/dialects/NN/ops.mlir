@@ -93,6 +93,10 @@ nn.kernel @gemm(%x: tensor<4x32xf32>, %w: tensor<32x40xf32> {nn.layout = #nn.pan
 nn.kernel private @made(tensor<4xf32>) -> tensor<4xf32>
     attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64, cost = #nn.cost<8, 32>}
 
+// CHECK: nn.kernel private @made_of_pairs({{.*}}cost = #nn.cost<16, 64, shared = 32 in bf16>
+nn.kernel private @made_of_pairs(tensor<4xbf16>) -> tensor<4xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64, cost = #nn.cost<16, 64, shared = 32 in bf16>}
+
 // CHECK-LABEL: func.func @calls
 func.func @calls(%x: tensor<4x32xf32>, %w: tensor<32x40xf32>, %t: tensor<32x32xf32>) -> tensor<4x40xf32> {
   // CHECK: nn.call @gemm(%{{.*}}, %{{.*}}) : (tensor<4x32xf32>, tensor<32x40xf32>) -> tensor<4x40xf32>

@@ -35,11 +35,15 @@ struct GemmPlan {
 
   GemmShape shape;
   mlir::Type rhsElement, accumulator;
+  /// Packed operands have elements of the accumulator's type; or pairs of two indices of depth (see multipliesPairs), the last
+  /// of which has a zero where the depth is odd.
+  mlir::Type packedElement;
+  int64_t depthPerElement;
 
   RowTiles tiles;
   /// At most.
   int64_t tilesPerBlock;
-  /// Panels in a group, indices of depth in a block (a multiple of 8 where there is
+  /// Panels in a group, indices of depth in a block (a multiple of 8 packed elements where there is
   /// more than one block).
   int64_t groupPanels, blockDepth;
   /// All the depth of a block of rows is packed before its first group.
@@ -47,7 +51,7 @@ struct GemmPlan {
   int64_t packedLhsElements;
   /// Elements of the right operand lie side by side along depth, not along columns.
   bool rhsAlongDepth;
-  /// The right operand is copied, block by block, into panels of accumulator type:
+  /// The right operand is copied, block by block, into panels of packed elements:
   /// it is not stored so, and more than one tile reads it, or it cannot be read in place.
   bool packsRhs;
   /// What comes next of the right operand is fetched ahead: panels of columns, or what is packed from an argument larger than
@@ -55,7 +59,9 @@ struct GemmPlan {
   bool prefetchesRhs;
 
   int64_t blockRows() const { return tilesPerBlock * tiles.tallRows; }
-  /// Elements from one index of depth to the next in a packed tile.
+  /// Of a block.
+  int64_t packedDepth() const { return llvm::divideCeil(blockDepth, depthPerElement); }
+  /// Elements from one packed element of depth to the next in a packed tile.
   int64_t packedStride() const;
   int64_t packedTileElements() const;
   /// Of a block of rows and depth.

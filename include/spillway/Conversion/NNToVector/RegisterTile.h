@@ -38,9 +38,14 @@ struct RowTiles {
 /// right operand and broadcasts beside them.
 int64_t registerRows(mlir::Type accumulator, const CpuTarget &target);
 
+/// Whether products of these operands take two indices of depth at a time on a target: pairs of bf16, each one i32 with the lower
+/// index in its lower half.
+bool multipliesPairs(mlir::Type lhs, mlir::Type rhs, const CpuTarget &target);
+
 /// Continues the chains of `accumulators` (vector<16 x accumulator>, one a row) over k in
 /// [0, depth), ascending: acc[row] = fma(lhs(k, row), rhs(k), acc[row]), with a product and
-/// a sum for integers. `lhs` gives scalars, `rhs` vectors, of accumulator type.
+/// a sum for integers. `lhs` gives scalars, `rhs` vectors, of accumulator type, or of i32 for accumulators of f32: pairs of bf16, whose
+/// products are added one after the other (VDPBF16PS of Intel's Software Developer's Manual: to nearest, denormals are zero).
 /// `unrolled` says that depth is a multiple of depthUnroll.
 inline constexpr int64_t depthUnroll = 4;
 void multiplyTile(KernelBuilder &kernel, llvm::MutableArrayRef<mlir::Value> accumulators,
