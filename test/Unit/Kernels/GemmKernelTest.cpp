@@ -171,6 +171,14 @@ std::vector<std::byte> run(const CompiledKernels &kernels, const std::string &na
   return result;
 }
 
+/// Kernels k0, k1, ...
+std::string textOf(const std::vector<Product> &products) {
+  std::string text;
+  for (size_t i = 0; i < products.size(); ++i)
+    text += products[i].text(fmt::format("k{}", i));
+  return text;
+}
+
 /// Calls of other ranges of units, and of parts of the rows.
 void checkCuts(const CompiledKernels &kernels, const std::string &name, const Product &p, const Operands &operands,
                const std::vector<std::byte> &expected) {
@@ -184,10 +192,7 @@ void checkCuts(const CompiledKernels &kernels, const std::string &name, const Pr
 }
 
 void check(const std::vector<Product> &products) {
-  std::string text;
-  for (size_t i = 0; i < products.size(); ++i)
-    text += products[i].text(fmt::format("k{}", i));
-  CompiledKernels kernels(text);
+  CompiledKernels kernels(textOf(products));
   ASSERT_TRUE(kernels.ok()) << kernels.message();
   std::mt19937 random(20250101);
   for (size_t i = 0; i < products.size(); ++i) {
@@ -289,10 +294,7 @@ TEST(GemmKernel, GoesOnFromTileToTileOfDepth) {
     for (int64_t m : {7, 40})
       products.push_back({.batch = {}, .m = m, .k = k, .n = 37, .type = "bf16", .resultType = "f32", .transposeRhs = true, .packed = true,
                           .depthPanels = true, .depthTiled = true});
-  std::string text;
-  for (size_t i = 0; i < products.size(); ++i)
-    text += products[i].text(fmt::format("k{}", i));
-  CompiledKernels kernels(text);
+  CompiledKernels kernels(textOf(products));
   ASSERT_TRUE(kernels.ok()) << kernels.message();
   std::mt19937 random(7);
   for (size_t i = 0; i < products.size(); ++i) {
@@ -419,10 +421,7 @@ TEST(GemmKernel, SumsOfBF16AreTheSameInAllCuts) {
                             .depthPanels = k == 513});
   products.push_back({.batch = {2}, .m = 21, .k = 35, .n = 1, .type = "bf16", .resultType = "f32", .batchedRhs = true});
   products.push_back({.batch = {3}, .m = 7, .k = 35, .n = 20, .type = "bf16", .resultType = "f32"});
-  std::string text;
-  for (size_t i = 0; i < products.size(); ++i)
-    text += products[i].text(fmt::format("k{}", i));
-  CompiledKernels kernels(text);
+  CompiledKernels kernels(textOf(products));
   ASSERT_TRUE(kernels.ok()) << kernels.message();
   std::mt19937 random(5);
   for (size_t i = 0; i < products.size(); ++i) {
