@@ -1,5 +1,5 @@
 // Random kernels against the interpreter: the same bits where the contract promises them, else within
-// what it allows; and the same bits for every cut of the units and every division into parts, on one to three threads.
+// what it allows, but for products of bf16 in pairs, which take denormals for zero (GemmKernelTest bounds their errors); and the same bits for every cut of the units and every division into parts, on one to three threads.
 //
 // SPILLWAY_RANDOM_KERNELS=N takes N kernels of each schedule, from seed
 // SPILLWAY_RANDOM_SEED on.
@@ -11,6 +11,7 @@
 #include "runtime/base/Near.h"
 #include "runtime/device/cpu/DivideRange.h"
 
+#include "spillway/Conversion/NNToVector/RegisterTile.h"
 #include "spillway/Interpreter/Interpreter.h"
 #include "spillway/Pipelines/Registration.h"
 
@@ -140,13 +141,15 @@ public:
     }
   }
 
-  void check() {
+  /// `level` is the one that the kernels are compiled for.
+  void check(CpuLevel level) {
     llvm::SmallVector<TensorValue> expected;
     ASSERT_TRUE(succeeded(evaluateFunction(
         kernel, inputs, [](zero::StateOp) { return mlir::failure(); }, expected)));
     std::vector<std::vector<std::byte>> whole = run(1, compiled.units(name));
-    for (auto [i, result] : llvm::enumerate(expected))
-      ASSERT_EQ(difference(result, whole[i].data(), source.exact), "") << "in result " << i;
+    if (!multipliesPairs(level))
+      for (auto [i, result] : llvm::enumerate(expected))
+        ASSERT_EQ(difference(result, whole[i].data(), source.exact), "") << "in result " << i;
     int64_t some = 1 + static_cast<int64_t>(random() % compiled.units(name));
     for (unsigned threads : {1, 2, 3})
       ASSERT_TRUE(run(threads, threads == 1 ? 1 : some) == whole)
@@ -154,6 +157,12 @@ public:
   }
 
 private:
+  bool multipliesPairs(CpuLevel level) {
+    return llvm::any_of(kernel.getBody().getOps<nn::MatmulOp>(), [&](nn::MatmulOp matmul) {
+      return kernels::multipliesPairs(matmul.getLhs().getType().getElementType(), matmul.getRhs().getType().getElementType(), {level});
+    });
+  }
+
   /// The results of launches of at most `perLaunch` units each, on a team of threads.
   std::vector<std::vector<std::byte>> run(unsigned threads, int64_t perLaunch) {
     std::vector<GuardedMemory> results;
@@ -220,11 +229,16 @@ TEST_P(KernelConformance, AgreesWithTheInterpreter) {
   }
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
   ASSERT_TRUE(module) << text;
-  CompiledKernels compiled(text);
-  ASSERT_TRUE(compiled.ok()) << compiled.message();
-  for (auto [i, kernel] : llvm::enumerate(module->getOps<nn::KernelOp>())) {
-    SCOPED_TRACE(fmt::format("seed {}\n{}", seed + i, sources[i].text));
-    Trial(kernel, sources[i], compiled, seed + i).check();
+  std::vector<CpuLevel> levels = {*hostCpuLevel()};
+  if (levels.front() == CpuLevel::avx512bf16)
+    levels.push_back(CpuLevel::avx512);
+  for (CpuLevel level : levels) {
+    CompiledKernels compiled(text, level);
+    ASSERT_TRUE(compiled.ok()) << compiled.message();
+    for (auto [i, kernel] : llvm::enumerate(module->getOps<nn::KernelOp>())) {
+      SCOPED_TRACE(fmt::format("{}, seed {}\n{}", std::string(name(level)), seed + i, sources[i].text));
+      Trial(kernel, sources[i], compiled, seed + i).check(level);
+    }
   }
 }
 

@@ -21,7 +21,7 @@ using namespace spillway::test;
 Scratch::Scratch(int64_t bytes)
     : memory_(static_cast<std::byte *>(std::aligned_alloc(64, (bytes / 64 + 1) * 64)), std::free) {}
 
-CompiledKernels::CompiledKernels(std::string_view text) {
+CompiledKernels::CompiledKernels(std::string_view text, std::optional<CpuLevel> level) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
@@ -42,7 +42,6 @@ CompiledKernels::CompiledKernels(std::string_view text) {
   if (llvm::sys::fs::createTemporaryFile("spillway-test", "so", path))
     return;
   llvm::FileRemover remover(path);
-  std::optional<CpuLevel> level = hostCpuLevel();
   if (!level) {
     message_ = "this machine has no AVX2";
     return;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "runtime/device/KernelAbi.h"
+#include "spillway/Target/CPU/CpuTarget.h"
 
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,11 +25,11 @@ private:
   std::unique_ptr<std::byte, decltype(&std::free)> memory_;
 };
 
-/// A module's kernels, compiled for this machine and loaded.
+/// A module's kernels, compiled for this machine, or a level of instructions that it has, and loaded.
 class CompiledKernels {
 public:
   /// Compiles `module` (MLIR text). `ok()` is false, and `message()` says why, where that fails.
-  explicit CompiledKernels(std::string_view module);
+  explicit CompiledKernels(std::string_view module, std::optional<CpuLevel> level = hostCpuLevel());
   ~CompiledKernels();
   CompiledKernels(const CompiledKernels &) = delete;
   CompiledKernels &operator=(const CompiledKernels &) = delete;
