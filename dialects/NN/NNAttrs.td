@@ -98,8 +98,8 @@ def NN_CostAttr : AttrDef<NN_Dialect, "Cost"> {
     `flops` as in CostOpInterface; `bytes` of all operands and results, each once;
     `shared` bytes of what every launch reads whole, whatever its range of units: the left operand
     of a matmul, which each launch packs, once for each piece that its range of units is cut into.
-    `type` is bf16 where most of the arithmetic is a product of two operands of bf16, for which processors have instructions of
-    their own.
+    `type` is bf16 where a product has two operands of bf16, for which processors have instructions of their own. Whether a
+    kernel uses them is up to its schedule: a product of few rows, bound by what it reads, does not.
   }];
   let parameters = (ins "int64_t":$flops, "int64_t":$bytes,
                         DefaultValuedParameter<"int64_t", "0">:$shared,

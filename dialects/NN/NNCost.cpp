@@ -62,12 +62,12 @@ CostAttr spillway::nn::costOf(KernelOp kernel) {
   double flops = 0;
   kernel.walk([&](CostOpInterface op) { flops += op.getFlops(); });
   int64_t bytes = 0, shared = 0;
-  Type type;
+  Type arithmetic;
   // Calls for tiles of depth each take a part of the left operand, and go on with all results.
   kernel.walk([&](MatmulOp op) {
     Type left = op.getLhs().getType().getElementType();
     if (left.isBF16() && left == op.getRhs().getType().getElementType())
-      type = left;
+      arithmetic = left;
     auto rhs = dyn_cast<BlockArgument>(op.getRhs());
     bool isCutInDepth = rhs && kernel.getArgAttr(rhs.getArgNumber(), depthTiledAttrName);
     shared += isCutInDepth ? 2 * tensorBytes(op.getType()) : tensorBytes(op.getLhs().getType());
@@ -76,7 +76,7 @@ CostAttr spillway::nn::costOf(KernelOp kernel) {
   for (ArrayRef<Type> types : {kernel.getArgumentTypes(), kernel.getResultTypes()})
     for (Type type : types)
       bytes += tensorBytes(cast<RankedTensorType>(type));
-  return CostAttr::get(kernel.getContext(), static_cast<int64_t>(flops), bytes, shared, type);
+  return CostAttr::get(kernel.getContext(), static_cast<int64_t>(flops), bytes, shared, arithmetic);
 }
 
 double ReshapeOp::getFlops() { return 0; }

@@ -292,7 +292,9 @@ def NN_MatmulOp : NN_AnchorOp<"matmul", "gemm", /*readsMemory=*/1> {
     lhs [batch..., m, k] times rhs [batch..., k, n] (the last two swapped where a
     transpose flag says so). A rhs of rank 2 serves all batches. Each result element is one chain
     of fused multiply-adds in ascending k that starts from zero, in f32 (in f64 for
-    f64, in the integer type for integers), rounded once to the result's element type.
+    f64, in the integer type for integers), rounded once to the result's element type. Where both operands
+    are bf16 a kernel for AVX512-BF16 may go on by pairs of k, whose two products are each added to nearest with
+    denormals taken for zero.
 
     **Constraints**
     - C1: ranks are at least 2; rhs has lhs' rank or 2.

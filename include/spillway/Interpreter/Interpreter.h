@@ -4,7 +4,8 @@
 // What it promises about numbers (kernels are held to the same):
 // - Bit-exact: movement, integers, comparisons, casts; + - * / sqrt, fma, rounding
 //   functions, computed in f32 (f64 for f64) and rounded once to the element type;
-//   nn.matmul (one chain of fused multiply-adds in ascending k); nn.reduce sum,
+//   nn.matmul (one chain of fused multiply-adds in ascending k, but for two operands of bf16 where kernels are compiled
+//   for AVX512-BF16: those go by pairs of k and take denormals for zero); nn.reduce sum,
 //   mean, prod, max, min, sum_square, l1, l2, the norms and nn.cumsum, in the order the
 //   operation states (16 virtual lanes and a tree of halves along the last
 //   dimension, in chunks of 4096 over whole tensors, ascending otherwise). Integer division by zero gives zero, quotient and

@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t maxBlockRows = 264, leastBlockRows = 132;
 /// Packed elements; a block of a panel takes half of a 32 KiB L1 in f32.
 constexpr int64_t maxBlockDepth = 256;
+// Blocks of depth but the last, and panels of it, are whole steps of multiplyTile().
+static_assert(maxBlockDepth % depthUnroll == 0 && panelWidth % (2 * depthUnroll) == 0);
 /// The accumulators of a group take an eighth of L2.
 constexpr int64_t maxGroupPanels = 4;
 /// Packing the left operand again for each group costs a percent or two of its work.

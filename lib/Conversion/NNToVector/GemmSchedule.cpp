@@ -44,7 +44,8 @@ private:
   /// Of a left operand whose rows lie side by side: the rows of a tile at `count` indices of depth.
   void packColumns(Value batch, Value row, Value to, int64_t rows, Value k, int64_t count);
   void packRhs(Value batch, Value panel, Value depth);
-  Value pullRhsRow(Value batch, Value column, int64_t columns, Value k);
+  /// 16 elements of the right operand at an index of depth: `k` and `plus`.
+  Value pullRhsRow(Value batch, Value column, int64_t columns, Value k, int64_t plus = 0);
   void prefetchRhs(Value batch, Range panels, Value panel, Value depth, Range tiles, Value tile);
   void multiplyPanel(Value batch, Range tiles, Range panels, Value panel, Value depth);
   /// Gives 16 packed elements of the right operand; `k` counts them from the
@@ -356,9 +357,10 @@ ElementIndex GemmEmitter::rhsIndex(IndexMath &math, Value batch, LaneIndex k, La
   return index;
 }
 
-Value GemmEmitter::pullRhsRow(Value batch, Value column, int64_t columns, Value k) {
+Value GemmEmitter::pullRhsRow(Value batch, Value column, int64_t columns, Value k, int64_t plus) {
   ElementEmitter emitter(kernel, panelWidth, columns);
-  ElementIndex index = rhsIndex(emitter.indices(), batch, LaneIndex(k), LaneIndex(column, 1));
+  IndexMath &math = emitter.indices();
+  ElementIndex index = rhsIndex(math, batch, math.add(LaneIndex(k), plus), LaneIndex(column, 1));
   return emitter.emit(matmul.getRhs(), index);
 }
 
@@ -367,7 +369,7 @@ void GemmEmitter::packRhs(Value batch, Value panel, Value depth) {
   forColumns(kernel, panel, shape().columns, [&](Value column, int64_t columns) {
     if (!plan.rhsAlongDepth) {
       forDepth(depth, plan.depthPerElement, [&](Value k, int64_t active) {
-        Value row = packAcrossDepth(active, [&](int64_t i) { return pullRhsRow(batch, column, columns, add(k, i)); });
+        Value row = packAcrossDepth(active, [&](int64_t i) { return pullRhsRow(batch, column, columns, k, i); });
         store(row, packedRhs, at(k));
       });
       return;

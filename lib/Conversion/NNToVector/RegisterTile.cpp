@@ -142,12 +142,18 @@ void kernels::forDepth(KernelBuilder &kernel, Value from, int64_t block, int64_t
   if (limit)
     end = arith::MinSIOp::create(b, end, limit);
   Value to = arith::MinSIOp::create(b, end, kernel.constantIndex(whole));
-  kernel.setFacts(to, {step, whole});
   if (whole > 0)
-    kernel.loop(from, to, step, [&](Value k) { body(k, step); });
+    kernel.loop(from, to, step, [&](Value k) {
+      kernel.setFacts(k, {step, whole});
+      body(k, step);
+    });
   if (rest == 0)
     return;
-  auto tail = [&] { body(kernel.constantIndex(whole), rest); };
+  auto tail = [&] {
+    Value k = kernel.constantIndex(whole);
+    kernel.setFacts(k, {step, depth});
+    body(k, rest);
+  };
   if (block == depth && !limit)
     return tail();
   kernel.when(arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, kernel.constantIndex(whole)),

@@ -30,8 +30,40 @@ nn.kernel @pairs(%x: tensor<20x19xbf16>, %w: tensor<19x32xbf16> {nn.layout = #nn
 // ALL-LABEL: func.func @one_row
 // ALL-NOT: x86vector
 // ALL: math.fma
+// ALL-NOT: x86vector
 nn.kernel @one_row(%x: tensor<1x64xbf16>, %w: tensor<64x16xbf16> {nn.layout = #nn.panels<1>, nn.tiled}) -> tensor<1x16xf32>
     attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
   %0 = nn.matmul %x, %w : tensor<1x64xbf16>, tensor<64x16xbf16> -> tensor<1x16xf32>
   nn.yield %0 : tensor<1x16xf32>
+}
+
+// Whole panels of depth are read as vectors, also where the depth is none of their multiples.
+// ALL-LABEL: func.func @last_panel_of_depth
+// ALL-NOT: vector.gather
+// DOT: x86vector.avx512.dot
+// ALL-NOT: vector.gather
+nn.kernel @last_panel_of_depth(%x: tensor<20x40xbf16>, %w: tensor<40x32xbf16> {nn.layout = #nn.panels<0>}) -> tensor<20x32xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 2 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<20x40xbf16>, tensor<40x32xbf16> -> tensor<20x32xf32>
+  nn.yield %0 : tensor<20x32xf32>
+}
+
+// ALL-LABEL: func.func @last_panel_of_many
+// ALL-NOT: vector.gather
+// DOT: x86vector.avx512.dot
+// ALL-NOT: vector.gather
+nn.kernel @last_panel_of_many(%x: tensor<20x300xbf16>, %w: tensor<32x300xbf16> {nn.layout = #nn.panels<1>}) -> tensor<20x32xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 2 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w transpose : tensor<20x300xbf16>, tensor<32x300xbf16> -> tensor<20x32xf32>
+  nn.yield %0 : tensor<20x32xf32>
+}
+
+// ALL-LABEL: func.func @last_panel_of_blocks
+// ALL-NOT: vector.gather
+// DOT: x86vector.avx512.dot
+// ALL-NOT: vector.gather
+nn.kernel @last_panel_of_blocks(%x: tensor<20x520xbf16>, %w: tensor<520x32xbf16> {nn.layout = #nn.panels<0>}) -> tensor<20x32xf32>
+    attributes {schedule = #nn.schedule<gemm>, units = 2 : i64, scratch = 0 : i64} {
+  %0 = nn.matmul %x, %w : tensor<20x520xbf16>, tensor<520x32xbf16> -> tensor<20x32xf32>
+  nn.yield %0 : tensor<20x32xf32>
 }

@@ -33,10 +33,10 @@ nn.kernel @row(%x: tensor<7x37xf16>) -> tensor<7x37xf16>
   %0 = nn.softmax %x dim 1 : tensor<7x37xf16>
   nn.yield %0 : tensor<7x37xf16>
 }
-nn.kernel @gemm(%x: tensor<13x40xbf16>, %w: tensor<40x37xbf16> {nn.layout = #nn.panels<1>}) -> tensor<13x37xbf16>
+nn.kernel @gemm(%x: tensor<20x40xbf16>, %w: tensor<40x37xbf16> {nn.layout = #nn.panels<1>}) -> tensor<20x37xbf16>
     attributes {schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64} {
-  %0 = nn.matmul %x, %w : tensor<13x40xbf16>, tensor<40x37xbf16> -> tensor<13x37xbf16>
-  nn.yield %0 : tensor<13x37xbf16>
+  %0 = nn.matmul %x, %w : tensor<20x40xbf16>, tensor<40x37xbf16> -> tensor<20x37xbf16>
+  nn.yield %0 : tensor<20x37xbf16>
 }
 nn.kernel @attention(%q: tensor<1x2x9x8xbf16>, %k: tensor<1x1x37x8xbf16>, %m: tensor<1x1x9x37xi1>)
     -> tensor<1x9x16xbf16> attributes {schedule = #nn.schedule<attention>, units = 1 : i64, scratch = 0 : i64} {

@@ -1,5 +1,6 @@
 // Random kernels against the interpreter: the same bits where the contract promises them, else within
-// what it allows, but for products of bf16 in pairs, which take denormals for zero (GemmKernelTest bounds their errors); and the same bits for every cut of the units and every division into parts, on one to three threads.
+// what it allows; and the same bits for every cut of the units and every division into parts, on one to three threads.
+// Products of bf16 in pairs take denormals for zero: with special values they are held to the latter alone.
 //
 // SPILLWAY_RANDOM_KERNELS=N takes N kernels of each schedule, from seed
 // SPILLWAY_RANDOM_SEED on.
@@ -118,7 +119,7 @@ public:
         uint64_t seed)
       : kernel(kernel), source(source), compiled(compiled), name(kernel.getSymName().str()),
         random(seed) {
-    bool special = kernel.getSchedule() != nn::Schedule::attention && random() % 4 == 0;
+    special = kernel.getSchedule() != nn::Schedule::attention && random() % 4 == 0;
     for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
       TensorValue input(mlir::cast<mlir::RankedTensorType>(type));
       input.fillUniform(random, source.ranges[i].low, source.ranges[i].high);
@@ -147,9 +148,10 @@ public:
     ASSERT_TRUE(succeeded(evaluateFunction(
         kernel, inputs, [](zero::StateOp) { return mlir::failure(); }, expected)));
     std::vector<std::vector<std::byte>> whole = run(1, compiled.units(name));
-    if (!multipliesPairs(level))
+    bool pairs = multipliesPairs(level);
+    if (!pairs || !special)
       for (auto [i, result] : llvm::enumerate(expected))
-        ASSERT_EQ(difference(result, whole[i].data(), source.exact), "") << "in result " << i;
+        ASSERT_EQ(difference(result, whole[i].data(), source.exact && !pairs), "") << "in result " << i;
     int64_t some = 1 + static_cast<int64_t>(random() % compiled.units(name));
     for (unsigned threads : {1, 2, 3})
       ASSERT_TRUE(run(threads, threads == 1 ? 1 : some) == whole)
@@ -201,6 +203,8 @@ private:
   const CompiledKernels &compiled;
   std::string name;
   std::mt19937_64 random;
+  /// The operands hold infinities, NaN and denormals.
+  bool special;
   llvm::SmallVector<TensorValue> inputs;
   std::vector<GuardedMemory> memory;
   std::vector<int64_t> unitBytes;
@@ -229,6 +233,7 @@ TEST_P(KernelConformance, AgreesWithTheInterpreter) {
   }
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
   ASSERT_TRUE(module) << text;
+  ASSERT_TRUE(hostCpuLevel());
   std::vector<CpuLevel> levels = {*hostCpuLevel()};
   if (levels.front() == CpuLevel::avx512bf16)
     levels.push_back(CpuLevel::avx512);

@@ -54,9 +54,8 @@ void multiplyTile(KernelBuilder &kernel, llvm::MutableArrayRef<mlir::Value> accu
                   llvm::function_ref<mlir::Value(mlir::Value k)> rhs);
 
 /// Calls `body` for the indices of the block of depth that begins with `from`, in steps of `step`;
-/// `active` of them lie inside the whole `depth`. `from` is a multiple of `block`, which is one of
-/// `step` where there is more than one block. Where a `limit` is given, the block ends there; it is a multiple
-/// of `step` or the whole depth.
+/// `active` of them lie inside the whole `depth`. `from` is a multiple of `step`, and so is `block` where there is more
+/// than one block. Where a `limit` is given, the block ends there; it is a multiple of `step` or the whole depth.
 void forDepth(KernelBuilder &kernel, mlir::Value from, int64_t block, int64_t depth, mlir::Value limit,
               int64_t step, llvm::function_ref<void(mlir::Value k, int64_t active)> body);
 
