@@ -66,7 +66,8 @@ template <typename T> struct AttentionRow {
     T highest = -std::numeric_limits<T>::infinity();
     for (T score : scores)
       highest = maximum(highest, score);
-    if (highest == -std::numeric_limits<T>::infinity() && op.getMaskedRow() == MaskedRow::zero)
+    // The softmax of no scores is empty, whatever that of hidden ones is.
+    if (scores.empty() || (highest == -std::numeric_limits<T>::infinity() && op.getMaskedRow() == MaskedRow::zero))
       return;
     T sum = 0;
     for (auto [j, score] : llvm::enumerate(scores)) {
