@@ -3,6 +3,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -99,6 +100,29 @@ IntervalLayout layoutInOrder(const std::vector<Interval> &intervals,
   return layout;
 }
 
+/// The same upside down, as low as it falls: what lay at the bottom is on top of all that lives with it.
+IntervalLayout turned(const std::vector<Interval> &intervals, const IntervalLayout &layout) {
+  std::vector<uint32_t> fromTop(intervals.size());
+  std::iota(fromTop.begin(), fromTop.end(), 0);
+  std::ranges::sort(fromTop, std::greater(), [&](uint32_t i) { return std::pair(layout.offsets[i] + intervals[i].bytes, i); });
+  IntervalLayout result;
+  result.offsets.resize(intervals.size());
+  PlacedIntervals placed(intervals);
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (uint32_t index : fromTop) {
+    const Interval &interval = intervals[index];
+    placed.collectConflicts(interval, ranges);
+    uint64_t free = 0;
+    for (auto [begin, end] : ranges)
+      free = std::max(free, end);
+    uint64_t offset = llvm::alignTo(free, interval.alignment);
+    result.offsets[index] = offset;
+    result.bytes = std::max(result.bytes, offset + interval.bytes);
+    placed.add(index, offset);
+  }
+  return result;
+}
+
 /// The sum over moments of where the highest interval ends.
 double sumOfHeights(const std::vector<Interval> &intervals, const IntervalLayout &layout) {
   std::vector<uint32_t> byFirst(intervals.size());
@@ -164,13 +188,16 @@ IntervalLayout spillway::plan::layoutIntervals(const std::vector<Interval> &inte
   tryOrder([&](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
   uint64_t most = std::ranges::min(layouts, {}, &IntervalLayout::bytes).bytes;
   most += most / toleratedShare;
+  std::erase_if(layouts, [&](const IntervalLayout &layout) { return layout.bytes > most; });
+  for (size_t i = 0, count = layouts.size(); i < count; ++i)
+    if (IntervalLayout other = turned(intervals, layouts[i]); other.bytes <= most)
+      layouts.push_back(std::move(other));
   IntervalLayout best;
   double least = std::numeric_limits<double>::infinity();
   for (IntervalLayout &layout : layouts)
-    if (layout.bytes <= most)
-      if (double sum = sumOfHeights(intervals, layout); sum < least) {
-        least = sum;
-        best = std::move(layout);
-      }
+    if (double sum = sumOfHeights(intervals, layout); sum < least) {
+      least = sum;
+      best = std::move(layout);
+    }
   return best;
 }

@@ -129,14 +129,13 @@ double spillway::plan::channelSeconds(const Channel &channel, double bytes) {
   return channel.transferSeconds + bytes / channel.bytesPerSecond;
 }
 
-double spillway::plan::driveSeconds(const Machine &machine, double bytesRead, double bytesWritten) {
-  double both = std::min(bytesRead, bytesWritten);
+double spillway::plan::driveSeconds(const Machine &machine, Moved read, Moved written) {
+  double both = std::min(read.bytes, written.bytes);
   if (machine.driveBytesPerSecond <= 0 || both == 0)
     return 0;
-  auto alone = [&](size_t channel, double bytes) { return bytes / machine.channels[channel].bytesPerSecond; };
+  double oneAfterTheOther = both / machine.channels[1].bytesPerSecond + both / machine.channels[2].bytesPerSecond;
   // What it reads more than it writes, or less, goes alone; all of it does where it is slower at both than at one after the other.
-  return std::min(2 * both / machine.driveBytesPerSecond, alone(1, both) + alone(2, both)) +
-         alone(1, bytesRead - both) + alone(2, bytesWritten - both);
+  return read.seconds + written.seconds - std::max(0.0, oneAfterTheOther - 2 * both / machine.driveBytesPerSecond);
 }
 
 double spillway::plan::lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,

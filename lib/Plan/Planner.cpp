@@ -262,7 +262,9 @@ private:
       bytes += static_cast<double>(offloaded);
       written += static_cast<double>(offloaded);
     }
-    return std::max({compute, bytes / machine_.channels[1].bytesPerSecond, written / machine_.channels[2].bytesPerSecond});
+    auto moved = [&](size_t channel, double count) { return Moved{std::max(0.0, count), std::max(0.0, count) / machine_.channels[channel].bytesPerSecond}; };
+    Moved read = moved(1, bytes), back = moved(2, written);
+    return std::max({compute, read.seconds, back.seconds, driveSeconds(machine_, read, back)});
   }
 
   /// Where kernels compute; and in the host below, on the way up and down.

@@ -1,6 +1,7 @@
 #include "spillway/Plan/Simulator.h"
 
 #include "dialects/Rt/Hazards.h"
+#include "spillway/Plan/DriveTime.h"
 #include "runtime/table/table_generated.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ public:
       SPILLWAY_RETURN_IF_ERROR(checkRank());
     std::array<double, rt::streamCount> ignoredBusy{};
     std::array<uint64_t, rt::streamCount> ignoredBytes{};
-    Left none;
+    Left none{0, {}, 0, DriveTime(machine_)};
     simulation_.prologueSeconds =
         play(*program_.prologue(), none, simulation_.prologue, ignoredBusy, ignoredBytes).end;
     Left left = play(*program_.step(), none, simulation_.step, simulation_.busySeconds, simulation_.movedBytes);
@@ -55,7 +56,10 @@ public:
     auto busiest = std::ranges::max_element(simulation_.busySeconds);
     simulation_.boundSeconds = *busiest;
     simulation_.limit = table::EnumNameStream(static_cast<table::Stream>(busiest - simulation_.busySeconds.begin()));
-    auto moved = [&](table::Stream stream) { return static_cast<double>(simulation_.movedBytes[static_cast<size_t>(stream)]); };
+    auto moved = [&](table::Stream stream) {
+      auto number = static_cast<size_t>(stream);
+      return Moved{static_cast<double>(simulation_.movedBytes[number]), simulation_.busySeconds[number]};
+    };
     double drive = driveSeconds(machine_, moved(table::Stream::read), moved(table::Stream::write));
     if (drive > simulation_.boundSeconds) {
       simulation_.boundSeconds = drive;
@@ -301,8 +305,9 @@ private:
     double end = 0;
     /// Of its commands; none before the first step.
     std::vector<SimulatedCommand> times;
-    /// When the channel of writes is free.
+    /// When the channel of writes is free, and the drive.
     double writesFree = 0;
+    DriveTime drive;
   };
 
   Left play(const Commands &list, const Left &before, std::vector<SimulatedCommand> &times,
@@ -310,6 +315,8 @@ private:
     // When the last command of each stream started, and when its channel is free.
     std::array<double, rt::streamCount> started{}, free{};
     free[writeStream] = std::max(0.0, before.writesFree - before.end);
+    DriveTime drive = before.drive;
+    drive.startAt(before.end);
     double end = 0;
     times.assign(list.size(), {});
     for (uint32_t index = 0; index < list.size(); ++index) {
@@ -330,7 +337,7 @@ private:
         free[stream] = begin + latency + work.seconds;
         times[index] = {begin, free[stream]};
       } else {
-        free[stream] = begin + work.seconds;
+        free[stream] = drive.take(begin, work.seconds);
         times[index] = {begin, free[stream] + latency};
       }
       busy[stream] += work.seconds;
@@ -338,7 +345,7 @@ private:
       if (!command.is_carried())
         end = std::max(end, times[index].end);
     }
-    return {end, {}, free[writeStream]};
+    return {end, {}, free[writeStream], std::move(drive)};
   }
 
   const table::Program &program_;

@@ -25,13 +25,14 @@ uint64_t StepMoment::workingBytes() const {
 
 bool Timeline::run(Spare spare) {
   spare_ = spare;
-  // Where homes may change on the way, nothing is known ahead.
-  looksAhead_ = !step_.offloaded.empty() && spare.compute == 0 && spare.host == 0;
+  // Where homes may change on the way, nothing is known ahead. Below a device a piece may be read before its bytes there are free.
+  looksAhead_ = !hasHostTier_ && spare.compute == 0 && spare.host == 0;
   placement_.awaited.clear();
   for (const std::vector<Home> &homes : placement_.homes) {
     placement_.awaited.emplace_back(homes.size());
     written_.tileEnds.emplace_back(homes.size());
   }
+  bringInUntil(-1);
   for (const StepMoment &moment : step_.moments) {
     issueRestores(moment);
     if (moment.lookupState)
@@ -42,7 +43,7 @@ bool Timeline::run(Spare spare) {
       offloadsEnd_ = writtenAt_[value] = write(ends_.back(), step_.offloaded[value]);
   }
   // As the simulator: what is carried into a step delays what it carries out.
-  placement_.seconds = std::max({stepEnd(), writeSeconds_, driveSeconds(machine_, readBytes_, writtenBytes_)});
+  placement_.seconds = std::max({stepEnd(), toDrive_.seconds, driveSeconds(machine_, fromDrive_, toDrive_)});
   return true;
 }
 
@@ -52,7 +53,7 @@ std::optional<double> Timeline::runBehindAnother(const Step &step, const Machine
   if (!first.run({}) || placement.seconds >= secondsBelow)
     return std::nullopt;
   double alone = placement.seconds;
-  if (first.writeSeconds_ != 0) {
+  if (first.toDrive_.seconds != 0) {
     Carried carried = first.carried();
     Timeline(step, machine, placement, hasHostTier, &carried).run({});
   }
@@ -80,6 +81,8 @@ Timeline::Carried Timeline::carried() const {
     for (double &time : ends)
       time -= end;
   carried.writesFree = std::max(0.0, writeFree_ - end);
+  carried.drive = drive_;
+  carried.drive->startAt(end);
   return carried;
 }
 
@@ -115,17 +118,18 @@ double Timeline::send(const Channel &channel, double &free, double ready, uint64
 }
 
 double Timeline::read(double ready, double seconds, uint64_t bytes) {
-  readBytes_ += static_cast<double>(bytes);
+  fromDrive_.bytes += static_cast<double>(bytes);
+  fromDrive_.seconds += seconds;
   readStart_ = std::max(readStart_, ready);
-  readFree_ = std::max(readStart_, readFree_) + seconds;
+  readFree_ = drive_.take(std::max(readStart_, readFree_), seconds);
   return readFree_ + readChannel().latencySeconds;
 }
 
 double Timeline::write(double ready, uint64_t bytes) {
-  writtenBytes_ += static_cast<double>(bytes);
   double seconds = channelSeconds(writeChannel(), static_cast<double>(bytes));
-  writeSeconds_ += seconds;
-  writeFree_ = std::max(writeFree_, ready) + seconds;
+  toDrive_.bytes += static_cast<double>(bytes);
+  toDrive_.seconds += seconds;
+  writeFree_ = drive_.take(std::max(writeFree_, ready), seconds);
   return writeFree_ + writeChannel().latencySeconds;
 }
 
@@ -172,13 +176,14 @@ void Timeline::issueRestores(const StepMoment &moment) {
   double ready = std::max({ends_.back(), settledAt(moment), carriedEnd(moment, /*forgets=*/false)});
   for (uint32_t value : moment.restored)
     restores_.push_back({value, static_cast<int64_t>(ends_.size()) - 1, ready});
+  if (looksAhead_)
+    restoreBefore(static_cast<int64_t>(ends_.size()));
 }
 
 void Timeline::restoreBefore(int64_t part) {
   for (; !restores_.empty() && restores_.front().issuedAfter < part; restores_.pop_front()) {
     auto [value, issuedAfter, ready] = restores_.front();
-    if (looksAhead_)
-      bringInUntil(issuedAfter);
+    bringInUntil(issuedAfter);
     restoredAt_[value] = read(ready, channelSeconds(readChannel(), static_cast<double>(step_.offloaded[value])), step_.offloaded[value]);
   }
 }
@@ -202,6 +207,7 @@ double Timeline::transfersEnd(const StepMoment &moment) {
 void Timeline::end(double ended, double freed) {
   ends_.push_back(ended);
   freed_.push_back(freed_.empty() ? freed : std::max(freed, freed_.back()));
+  bringInUntil(static_cast<int64_t>(ends_.size()) - 1);
 }
 
 void Timeline::runLookup(const StepMoment &moment) {
@@ -320,7 +326,7 @@ void Timeline::considerKeeping(const Tile &tile, const StepMoment &moment, uint6
     there = std::max(there, before_->tileEnds[tile.state][tile.index]);
   bool readIsLate = false;
   if (home(tile) == Home::nvme && !tile.isBlank) {
-    there = std::max({there, readStart_, readFree_}) + channelSeconds(readChannel(), bytes) +
+    there = drive_.endOf(std::max({there, readStart_, readFree_}), channelSeconds(readChannel(), bytes)) +
             readChannel().latencySeconds;
     readIsLate = there > partReady;
   }
@@ -413,6 +419,8 @@ bool Timeline::lookAhead() {
 }
 
 void Timeline::bringInUntil(int64_t part) {
+  if (!looksAhead_)
+    return;
   while (lookAhead() && ahead_ && ahead_->issue.fetchAfter <= part) {
     arrivals_.push_back(bringIn(ahead_->tiles, ahead_->issue));
     ahead_.reset();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "spillway/Plan/CarriedBytes.h"
+#include "spillway/Plan/DriveTime.h"
 #include "spillway/Plan/Planner.h"
 #include "spillway/Plan/Prefetch.h"
 
@@ -25,8 +26,9 @@ public:
     std::vector<double> stagedEnds, outgoingEnds;
     /// By state and tile.
     std::vector<std::vector<double>> tileEnds;
-    /// When the write channel is free.
+    /// When the write channel is free, and when the drive is.
     double writesFree = 0;
+    std::optional<DriveTime> drive;
   };
 
   /// Behind a step that has carried `before`, which outlives this; null: behind none.
@@ -34,7 +36,8 @@ public:
            const Carried *before = nullptr)
       : step_(step), machine_(machine), placement_(placement), hasHostTier_(hasHostTier), before_(before),
         prefetcher_(placement.stagingBytes, placement.hostStagingBytes, step.room), outgoing_(placement.hostOutgoingBytes),
-        writtenAt_(step.offloaded.size()), restoredAt_(step.offloaded.size()) {
+        writtenAt_(step.offloaded.size()), restoredAt_(step.offloaded.size()),
+        drive_(before && before->drive ? *before->drive : DriveTime(machine)) {
     if (before_) {
       roomLeft_ = stagingLeft_ = before_->staged;
       outgoingLeft_ = before_->outgoing;
@@ -168,7 +171,8 @@ private:
   double lookupsEnd_ = 0;
   int64_t lastLookup_ = -1;
   double readStart_ = 0, readFree_ = 0, copyFree_ = 0, gatherFree_ = 0, copyDownFree_ = 0, writeFree_ = 0;
-  double readBytes_ = 0, writtenBytes_ = 0, writeSeconds_ = 0;
+  /// From the drive, and to it.
+  Moved fromDrive_, toDrive_;
   /// When the last value that waits on the drive is there.
   double offloadsEnd_ = 0;
   /// Of what the step before has carried: bytes that nothing has been computed over yet, that nothing has been staged
@@ -181,10 +185,11 @@ private:
   /// Of values that wait on the drive: when they were written, and when read; and those that are not read yet.
   std::vector<double> writtenAt_, restoredAt_;
   std::deque<Restore> restores_;
+  DriveTime drive_;
 
-  /// Transfers of values and of states take turns on a channel, in the order in which they are issued; so where values
-  /// come back, states are brought in ahead of the call that takes them: up to the next piece, at this moment and
-  /// part, that part of all, and behind this look-up.
+  /// Transfers take turns on a channel and on the drive, in the order in which they are issued; so states are brought in
+  /// ahead of the call that takes them: up to the next piece, at this moment and part, that part of all, and behind
+  /// this look-up. Where that cannot be (see run()), reads and writes share the drive in about that order.
   bool looksAhead_ = false;
   std::optional<Piece> ahead_;
   size_t aheadMoment_ = 0;

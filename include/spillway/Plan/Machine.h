@@ -69,8 +69,13 @@ double launchSeconds(const Machine &machine, const KernelCost &cost, double frac
 /// Seconds for which a transfer keeps its channel from others: no latency, since
 /// many are under way (see table.fbs).
 double channelSeconds(const Channel &channel, double bytes);
-/// Seconds that the drive needs at least for bytes that are read and written, in whatever order.
-double driveSeconds(const Machine &machine, double bytesRead, double bytesWritten);
+/// Transfers of one direction: their bytes, and how long they keep their channel.
+struct Moved {
+  double bytes = 0, seconds = 0;
+};
+/// Seconds that the drive needs at least for what is read and written, in whatever order; 0 where that is not known to
+/// be longer than each direction alone.
+double driveSeconds(const Machine &machine, Moved read, Moved written);
 /// Seconds that a look-up of `count` rows keeps the read channel: a whole piece of
 /// the file for each, in rounds of as many as its staging holds.
 double lookupSeconds(const Channel &channel, uint64_t count, uint64_t pieceBytes,

@@ -32,7 +32,7 @@ struct Simulation {
 
 /// `pieceBytes` has, for each state, what a look-up of one row reads. Transfers share
 /// their channel in the order in which they start; serial streams run one command
-/// at a time. That reading and writing hinder each other is in the whole step's time alone. Errors, all of them bugs of whoever made the table: it is malformed, a slice leaves
+/// at a time. Reads and writes share the drive (see DriveTime). Errors, all of them bugs of whoever made the table: it is malformed, a slice leaves
 /// its arena, a command waits for one that has not been issued before it (so that it never
 /// starts), bytes are read before they are ready, or touched by two commands that nothing orders.
 Result<Simulation> simulate(std::span<const uint8_t> table, const Machine &machine,
