@@ -101,6 +101,7 @@ double AttentionOp::getFlops() {
   return scores * (2.0 * q[3] + 2.0 * v[3] + elementaryFlops);
 }
 
+double AddRowsOp::getFlops() { return elements(getUpdates()); }
 double ReduceOp::getFlops() { return elements(getOperand()); }
 double SoftmaxOp::getFlops() { return (elementaryFlops + 4) * elements(getOperand()); }
 double LogSoftmaxOp::getFlops() { return (elementaryFlops + 4) * elements(getOperand()); }

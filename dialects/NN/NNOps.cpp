@@ -490,6 +490,21 @@ LogicalResult ScatterOp::verify() {
   return success();
 }
 
+LogicalResult AddRowsOp::verify() {
+  auto data = tensorType(getData()), rows = tensorType(getRows());
+  if (rows.getRank() != 1 || !rows.getElementType().isInteger(64))
+    return emitOpError("C1: rows must be a vector of i64, not ") << rows;
+  if (data.getRank() == 0)
+    return emitOpError("C2: data has no dimension");
+  SmallVector<int64_t> shape(data.getShape());
+  shape.front() = rows.getDimSize(0);
+  if (getUpdates().getType() != data.clone(shape))
+    return emitOpError("C2: updates must be ") << data.clone(shape);
+  if (data.getElementType().isInteger(1))
+    return emitOpError("C3: elements of i1 cannot be added");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//

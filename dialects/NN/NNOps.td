@@ -365,7 +365,7 @@ def NN_AttentionOp : NN_AnchorOp<"attention", "attention", /*readsMemory=*/1> {
     zero, replaces a score s by c * tanh(s / c) before the mask. The mask is added
     (floats) or keeps the scores where it is true (i1); each of its dimensions is one or
     the scores'. `causal_offset` o, where given, lets query i see key j only where
-    j <= i + o. `masked_row` says what a query that sees no key gives.
+    j <= i + o. `masked_row` says what a query that sees none of the keys gives; where there are no keys it is zero.
 
     **Constraints**
     - C1: ranks are 4 and sizes agree as above.
@@ -554,6 +554,32 @@ def NN_ScatterOp : NN_PureOp<"scatter", [
     bool $cppClass::readsMemory() { return false; }
     bool $cppClass::takesEpilogue() { return false; }
   }];
+}
+
+def NN_AddRowsOp : NN_PureOp<"add_rows", [AllTypesMatch<["data", "result"]>, AllTypesMatch<["rows", "order"]>]> {
+  let summary = "A tensor with slices added to those of its slices that sorted indices name";
+  let description = [{
+    `rows` (size t) names slices of `data` along dimension 0 in ascending order, and slice `order[j]` of `updates` is
+    added to slice `rows[j]`, in ascending j, each sum rounded to the element type. Rows that `data` does not have take
+    nothing; `order` holds indices as in `nn.gather`. Unlike `nn.scatter <add>` it gives each element without the others, so that it can be computed where it is
+    read; it is what a scatter of one index to a tuple does whose indices are sorted in a stable way by `order`.
+
+    ```mlir
+    %1 = nn.add_rows %data [%rows, %order] %updates
+      : tensor<8x4xf32>, tensor<3xi64>, tensor<3x4xf32>
+    ```
+
+    **Constraints**
+    - C1: rows and order have one dimension of the same size, and elements of i64.
+    - C2: data has at least one dimension, and updates are data with a size of t in the first one.
+    - C3: the elements are not i1.
+  }];
+  let arguments = (ins NN_Tensor:$data, NN_IndexTensor:$rows, NN_IndexTensor:$order, NN_Tensor:$updates);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $data `[` $rows `,` $order `]` $updates attr-dict `:` type($data) `,` type($rows) `,` type($updates)
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,7 @@ TensorValue evaluateAttention(nn::AttentionOp op, llvm::ArrayRef<TensorValue> op
 TensorValue evaluateArgsort(nn::ArgsortOp op, llvm::ArrayRef<TensorValue> operands);
 mlir::FailureOr<TensorValue> evaluateScatter(nn::ScatterOp op, llvm::ArrayRef<TensorValue> operands,
                                             std::string &reason);
+mlir::FailureOr<TensorValue> evaluateAddRows(nn::AddRowsOp op, llvm::ArrayRef<TensorValue> operands, std::string &reason);
 /// nn.reduce, softmax, log_softmax, layer_norm, rms_norm, cumsum.
 TensorValue evaluateReduction(mlir::Operation *op, llvm::ArrayRef<TensorValue> operands);
 /// Operations of arith and math; fails for those it does not know.

@@ -22,6 +22,7 @@ LogicalResult spillway::evaluate(Operation *op, ArrayRef<TensorValue> operands,
           .Case([&](nn::AttentionOp op) { return evaluateAttention(op, operands); })
           .Case([&](nn::ArgsortOp op) { return evaluateArgsort(op, operands); })
           .Case([&](nn::ScatterOp op) { return evaluateScatter(op, operands, reason); })
+          .Case([&](nn::AddRowsOp op) { return evaluateAddRows(op, operands, reason); })
           .Case<nn::ReduceOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp,
                 nn::CumsumOp>([&](Operation *op) { return evaluateReduction(op, operands); })
           .Default([&](Operation *op) { return evaluateElementwise(op, operands, reason); });

@@ -77,36 +77,68 @@ FailureOr<std::vector<int64_t>> rowsOf(const TensorValue &indices, ArrayRef<int6
   return rows;
 }
 
+/// A slice of updates and the row that it goes to.
+struct Update {
+  int64_t row, source;
+};
+
 template <typename T>
-std::vector<T> scatter(ScatterOp op, std::vector<T> data, const std::vector<T> &updates,
-                       ArrayRef<int64_t> rows, int64_t width) {
-  Type element = op.getType().getElementType();
-  for (auto [i, row] : llvm::enumerate(rows))
+std::vector<T> apply(ScatterKind kind, Type element, std::vector<T> data, const std::vector<T> &updates,
+                     ArrayRef<Update> order, int64_t width) {
+  for (auto [row, source] : order)
     for (int64_t column = 0; column < width; ++column) {
       T &place = data[row * width + column];
-      place = combine(op.getKind(), place, updates[i * width + column]);
+      place = combine(kind, place, updates[source * width + column]);
       if constexpr (std::is_floating_point_v<T>)
         place = stored(element, place);
     }
   return data;
 }
 
-} // namespace
-
-FailureOr<TensorValue> spillway::evaluateScatter(ScatterOp op, ArrayRef<TensorValue> operands,
-                                                std::string &reason) {
-  const TensorValue &data = operands[0], &updates = operands[2];
-  int64_t tuple = operands[1].getShape().back();
-  auto rows = rowsOf(operands[1], data.getShape().take_front(tuple), reason);
-  if (failed(rows))
-    return failure();
-  ArrayRef<int64_t> slice = data.getShape().drop_front(tuple);
+/// `data` with slices of its last dimensions updated, one after the other.
+TensorValue updated(ScatterKind kind, const TensorValue &data, const TensorValue &updates, ArrayRef<Update> order,
+                    ArrayRef<int64_t> slice) {
   int64_t width = std::accumulate(slice.begin(), slice.end(), int64_t(1), std::multiplies<>());
-  auto run = [&](auto from) { return scatter(op, from(data), from(updates), *rows, width); };
   Type element = data.getElementType();
+  auto run = [&](auto from) { return apply(kind, element, from(data), from(updates), order, width); };
   if (element.isF64())
     return storeFloats(data.getType(), ArrayRef<double>(run(loadFloats<double>)));
   if (isa<FloatType>(element))
     return storeFloats(data.getType(), ArrayRef<float>(run(loadFloats<float>)));
   return storeIntegers(data.getType(), run(loadSigned));
+}
+
+} // namespace
+
+FailureOr<TensorValue> spillway::evaluateScatter(ScatterOp op, ArrayRef<TensorValue> operands,
+                                                std::string &reason) {
+  const TensorValue &data = operands[0];
+  int64_t tuple = operands[1].getShape().back();
+  auto rows = rowsOf(operands[1], data.getShape().take_front(tuple), reason);
+  if (failed(rows))
+    return failure();
+  std::vector<Update> order;
+  for (auto [i, row] : llvm::enumerate(*rows))
+    order.push_back({row, static_cast<int64_t>(i)});
+  return updated(op.getKind(), data, operands[2], order, data.getShape().drop_front(tuple));
+}
+
+FailureOr<TensorValue> spillway::evaluateAddRows(AddRowsOp, ArrayRef<TensorValue> operands, std::string &reason) {
+  const TensorValue &data = operands[0];
+  std::vector<int64_t> rows = loadSigned(operands[1]), sources = loadSigned(operands[2]);
+  if (!llvm::is_sorted(rows)) {
+    reason = "its rows are not in ascending order";
+    return failure();
+  }
+  std::vector<Update> order;
+  for (auto [row, source] : llvm::zip_equal(rows, sources)) {
+    auto size = static_cast<int64_t>(rows.size());
+    if (source < -size || source >= size) {
+      reason = "there is no update " + std::to_string(source);
+      return failure();
+    }
+    if (row >= 0 && row < data.getShape().front())
+      order.push_back({row, source < 0 ? source + size : source});
+  }
+  return updated(ScatterKind::add, data, operands[3], order, data.getShape().drop_front());
 }

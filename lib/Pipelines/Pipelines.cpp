@@ -61,6 +61,7 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
   if (options.optimizer) {
     passes.addPass(createNNOptimizePass(*options.optimizer));
     passes.addPass(createNNReportCopiesPass());
+    passes.addNestedPass<func::FuncOp>(createNNAddRowsPass());
   }
   passes.addPass(zero::createZeroNarrowPass());
   passes.addPass(createCanonicalizerPass());
@@ -71,6 +72,7 @@ void spillway::buildOperationPipeline(OpPassManager &passes, const OperationOpti
 
 void spillway::buildKernelPipeline(OpPassManager &passes, bool linkWeights) {
   passes.addPass(createNNAssignLayoutsPass());
+  passes.addPass(createNNTurnProductsPass());
   passes.addPass(createNNFormKernelsPass());
   passes.addPass(createNNNarrowStoresPass());
   passes.addPass(zero::createZeroHoistUpdatesPass());

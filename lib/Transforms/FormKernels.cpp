@@ -225,6 +225,8 @@ private:
     if (auto matmul = dyn_cast<nn::MatmulOp>(user))
       return op->getResult(0) == matmul.getRhs() && op->getResult(0) != matmul.getLhs() &&
              isUnpackedWeight(op);
+    if (auto sum = dyn_cast<nn::AddRowsOp>(user); sum && !(op->getResult(0) == sum.getData() && llvm::hasSingleElement(op->getUses())))
+      return isSplat(op);
     if (readsMemory(user))
       return false;
     bool readsOften = isAnchor(user) && !isa<nn::ReduceOp>(user);

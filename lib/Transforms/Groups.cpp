@@ -1,6 +1,5 @@
 #include "Groups.h"
 
-#include "dialects/Zero/Zero.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -24,6 +23,27 @@ bool spillway::isCheap(Operation *op) {
   auto cost = dyn_cast<nn::CostOpInterface>(op);
   int64_t elements = cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
   return !cost || cost.getFlops() <= cheapFlops * static_cast<double>(std::max<int64_t>(1, elements));
+}
+
+zero::UpdateOp spillway::soleUpdateOf(Value value) {
+  zero::UpdateOp taker;
+  llvm::SmallSetVector<Value, 16> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (OpOperand &use : reached[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (auto update = dyn_cast<zero::UpdateOp>(user)) {
+        if (taker && taker != update)
+          return nullptr;
+        taker = update;
+        continue;
+      }
+      auto sum = dyn_cast<nn::AddRowsOp>(user);
+      if (sum ? &use != &sum.getDataMutable() : !OpTrait::hasElementwiseMappableTraits(user))
+        return nullptr;
+      reached.insert(user->getResult(0));
+    }
+  return taker;
 }
 
 bool spillway::isUnpackedWeight(Operation *op) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dialects/NN/NN.h"
+#include "dialects/Zero/Zero.h"
 
 namespace spillway {
 
@@ -17,6 +18,9 @@ bool isSource(mlir::Operation *op);
 
 /// Whether it costs less to compute an element again than to store it and load it again.
 bool isCheap(mlir::Operation *op);
+
+/// The update that alone takes a value, element by element; null where something else reads it.
+zero::UpdateOp soleUpdateOf(mlir::Value value);
 
 /// Whether `op` computes a weight's numbers from half as many bytes or less, cheaply: a product
 /// then reads these bytes, and the numbers are never stored.

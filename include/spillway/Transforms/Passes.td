@@ -30,6 +30,43 @@ def NNCausalMasksPass : Pass<"nn-causal-masks", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numMasks", "masks", "Masks that were causal">];
 }
 
+def NNAddRowsPass : Pass<"nn-add-rows", "::mlir::func::FuncOp"> {
+  let summary = "Adds the gradients of looked-up rows where an optimizer takes them";
+  let description = [{
+    An `nn.scatter <add>` of rows that one `zero.update` alone takes, element by element, becomes an `nn.add_rows` of
+    sorted indices, which is computed in the update's kernel. So the gradient of an embedding is never stored, nor
+    that of one that is also the head: what its product reads waits for the rows instead, where that is at
+    most twice the gradient.
+
+    ```mlir
+    %1 = nn.scatter <add> %product[%indices] %updates
+      : tensor<50x8xf32>, tensor<3x1xi64>, tensor<3x8xf32>
+    ```
+    becomes
+    ```mlir
+    %order = nn.argsort %rows dim 0 : tensor<3xi64> -> tensor<3xi64>
+    %sorted = nn.gather %rows[%order] dim 0 : tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+    %1 = nn.add_rows %product[%sorted, %order] %updates : tensor<50x8xf32>, tensor<3xi64>, tensor<3x8xf32>
+    ```
+
+    Needs: `zero.update`. Leaves: operations.
+  }];
+  let statistics = [Statistic<"numScatters", "scatters", "Scatters that became nn.add_rows">];
+  let dependentDialects = ["::spillway::nn::NNDialect", "::mlir::arith::ArithDialect"];
+}
+
+def NNTurnProductsPass : Pass<"nn-turn-products", "::mlir::ModuleOp"> {
+  let summary = "Computes gradients with lanes along the panels of the states that they update";
+  let description = [{
+    A product that one `zero.update` alone takes, element by element, is computed transposed where the states are stored in
+    panels along dimension 0: it can then be one kernel with the update, which computes panels of 16 columns.
+
+    Needs: layouts. Leaves: operations.
+  }];
+  let statistics = [Statistic<"numProducts", "products", "Products that are computed transposed">];
+  let dependentDialects = ["::spillway::nn::NNDialect"];
+}
+
 def NNAssignLayoutsPass : Pass<"nn-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "Stores each weight in the order in which its kernel reads it";
   let description = [{

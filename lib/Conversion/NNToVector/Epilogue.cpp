@@ -22,6 +22,13 @@ bool kernels::keepsVectors(Operation *movement) {
   return last == lastOfResult || (last % panelWidth == 0 && lastOfResult % panelWidth == 0);
 }
 
+/// Whether each element of `op` needs the same element of `operand` alone.
+static bool givesSameElement(Operation *op, Value operand) {
+  if (auto sum = dyn_cast<nn::AddRowsOp>(op))
+    return sum.getData() == operand && sum.getUpdates() != operand;
+  return OpTrait::hasElementwiseMappableTraits(op);
+}
+
 FailureOr<Epilogue> Epilogue::follow(Operation *anchor, function_ref<bool(Operation *)> inside,
                                      function_ref<void(Operation *)> refuse) {
   Epilogue epilogue(anchor);
@@ -35,7 +42,7 @@ FailureOr<Epilogue> Epilogue::follow(Operation *anchor, function_ref<bool(Operat
       Path path = epilogue.paths_.lookup(from);
       if (isa<nn::ReshapeOp, nn::TransposeOp>(op)) {
         path.push_back(op);
-      } else if (!OpTrait::hasElementwiseMappableTraits(op)) {
+      } else if (!givesSameElement(op, from)) {
         refuse(op);
         return failure();
       }

@@ -1,5 +1,6 @@
 // The index arithmetic of each movement operation.
 
+#include "lib/Conversion/NNToVector/AddRows.h"
 #include "spillway/Conversion/NNToVector/ElementInterface.h"
 #include "spillway/Conversion/NNToVector/NNToVector.h"
 #include "spillway/Conversion/NNToVector/RandomBits.h"
@@ -504,5 +505,6 @@ void kernels::registerElementModels(DialectRegistry &registry) {
     nn::GatherOp::attachInterface<GatherElements>(*context);
     nn::GatherElementsOp::attachInterface<GatherElementsElements>(*context);
     nn::GatherNDOp::attachInterface<GatherNDElements>(*context);
+    attachAddRows(context);
   });
 }

@@ -306,6 +306,13 @@ TEST_F(InterpreterTest, ordersAndScatters) {
          "%u = arith.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8>\n"
          "%r = nn.scatter <replace> %x[%i] %u : tensor<3x2xi8>, tensor<3x1xi32>, tensor<3x2xi8>",
          "tensor<3x2xi8>", "dense<[[0, 0], [5, 6], [3, 4]]>");
+  // In the order of the rows, each sum rounded; rows that are not there take nothing.
+  expect("%x = arith.constant dense<[[2048.0], [1.0], [0.0]]> : tensor<3x1xf16>\n"
+         "%i = arith.constant dense<[-1, 0, 0, 2, 2, 3]> : tensor<6xi64>\n"
+         "%o = arith.constant dense<[0, 1, 2, -1, 3, 4]> : tensor<6xi64>\n"
+         "%u = arith.constant dense<[[7.0], [1.0], [1.0], [-2048.0], [9.0], [2048.5]]> : tensor<6x1xf16>\n"
+         "%r = nn.add_rows %x[%i, %o] %u : tensor<3x1xf16>, tensor<6xi64>, tensor<6x1xf16>",
+         "tensor<3x1xf16>", "dense<[[2048.0], [1.0], [0.0]]>");
 }
 
 TEST_F(InterpreterTest, normalizes) {
@@ -340,6 +347,9 @@ TEST_F(InterpreterTest, attends) {
   expect(x + "%m = arith.constant dense<[[[[false, true]], [[true, true]]]]> : tensor<1x2x1x2xi1>\n"
              "%r = nn.attention <nan> %q, %k, %v mask %m : tensor<1x2x1x2xi1> scale 1.0" + of,
          "tensor<1x2x2x1xf32>", "dense<[[[[4.0], [4.0]], [[3.0], [3.0]]]]>");
+  expect("%q = arith.constant dense<0.0> : tensor<1x1x2x3xf32>\n%k = arith.constant dense<> : tensor<1x1x0x3xf32>\n"
+         "%r = nn.attention <nan> %q, %k, %k scale 1.0 : tensor<1x1x2x3xf32>, tensor<1x1x0x3xf32>, tensor<1x1x0x3xf32> -> tensor<1x1x2x3xf32>",
+         "tensor<1x1x2x3xf32>", "dense<0.0>");
   auto hidden = run("func.func @main() -> tensor<1x2x2x1xf32> {\n" + x +
                     "%r = nn.attention <nan> %q, %k, %v scale 1.0 {causal_offset = -1 : i64}" + of +
                     "\nreturn %r : tensor<1x2x2x1xf32>\n}");

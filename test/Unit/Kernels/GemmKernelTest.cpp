@@ -485,6 +485,52 @@ TEST(GemmKernel, ReshapedRows) {
     ASSERT_EQ(result[i], -(180.f + 5 * static_cast<float>(i % 18)));
 }
 
+/// A gradient of an embedding that is a head, too: its product takes what rows are given, whichever way its lanes lie.
+TEST(GemmKernel, TakesRowsThatAreAddedToItsResult) {
+  std::string text;
+  for (bool isTurned : {false, true})
+    text += fmt::format(R"(
+      nn.kernel @k{0}(%x: tensor<5x18xf32>, %y: tensor<5x37xf32>, %rows: tensor<7xi64>, %order: tensor<7xi64>, %u: tensor<7x18xf32>)
+          -> (tensor<37x18xf32> {1}, tensor<37x18xf32> {1})
+          attributes {{schedule = #nn.schedule<gemm>, units = 1 : i64, scratch = 0 : i64}} {{
+        {2}
+        %1 = nn.add_rows %0[%rows, %order] %u : tensor<37x18xf32>, tensor<7xi64>, tensor<7x18xf32>
+        %2 = arith.addf %1, %0 : tensor<37x18xf32>
+        nn.yield %1, %2 : tensor<37x18xf32>, tensor<37x18xf32>
+      }})", isTurned ? 1 : 0, isTurned ? "{nn.layout = #nn.panels<0>}" : "",
+                        isTurned ? R"(%t = nn.matmul %x transpose, %y : tensor<5x18xf32>, tensor<5x37xf32> -> tensor<18x37xf32>
+        %0 = nn.transpose %t perm [1, 0] : tensor<18x37xf32> -> tensor<37x18xf32>)"
+                                 : "%0 = nn.matmul %y transpose, %x : tensor<5x37xf32>, tensor<5x18xf32> -> tensor<37x18xf32>");
+  CompiledKernels kernels(text);
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::vector<float> x(5 * 18), y(5 * 37), u(7 * 18);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(i % 7) - 3;
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] = static_cast<float>(i % 11) - 5;
+  for (size_t i = 0; i < u.size(); ++i)
+    u[i] = static_cast<float>(i) / 4;
+  // Below all rows, in the first, twice in one, at the end of a panel, in the last one, and above all.
+  std::vector<int64_t> rows = {-3, 0, 15, 15, 16, 36, 37}, order = {6, 3, 1, 0, 2, 5, 4};
+  for (bool isTurned : {false, true}) {
+    std::vector<float> sums(48 * 18), more(48 * 18);
+    void *operands[] = {x.data(), y.data(), rows.data(), order.data(), u.data(), sums.data(), more.data()};
+    ASSERT_EQ(kernels.run(isTurned ? "k1" : "k0", operands, 1), 0);
+    for (int64_t r = 0; r < 37; ++r)
+      for (int64_t c = 0; c < 18; ++c) {
+        float product = 0;
+        for (int64_t k = 0; k < 5; ++k)
+          product += y[k * 37 + r] * x[k * 18 + c];
+        float sum = product;
+        for (size_t j = 0; j < rows.size(); ++j)
+          sum += rows[j] == r ? u[order[j] * 18 + c] : 0;
+        int64_t at = isTurned ? (r / panelWidth * 18 + c) * panelWidth + r % panelWidth : r * 18 + c;
+        ASSERT_EQ(sums[at], sum) << r << ", " << c;
+        ASSERT_EQ(more[at], sum + product) << r << ", " << c;
+      }
+  }
+}
+
 /// Whatever the results' order of elements.
 TEST(GemmKernel, TransposesItsResults) {
   CompiledKernels kernels(R"(

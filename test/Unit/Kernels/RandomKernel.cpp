@@ -271,6 +271,31 @@ private:
                 fmt::format("{} {} : {} to {}", name, x.name, x.type(), result.type()));
   }
 
+  Tensor addRows(const Shape &shape, const std::string &element, int64_t budget) {
+    if (element == "i1")
+      return expression(shape, element, budget - 1);
+    int64_t count = between(0, 9);
+    std::vector<int64_t> rows, order;
+    for (int64_t i = 0; i < count; ++i) {
+      rows.push_back(between(-1, shape.front() + 1));
+      order.push_back(i);
+    }
+    std::ranges::sort(rows);
+    std::shuffle(order.begin(), order.end(), random);
+    auto constant = [&](const std::vector<int64_t> &values) {
+      Tensor result{"", {count}, "i64"};
+      return emit(result.shape, result.element,
+                  fmt::format("arith.constant dense<[{}]> : {}", fmt::join(values, ", "), result.type()));
+    };
+    Shape added = shape;
+    added.front() = count;
+    Tensor data = expression(shape, element, budget - 1), updates = expression(added, element, budget - 1);
+    Tensor sorted = constant(rows), places = constant(order);
+    return emit(shape, element,
+                fmt::format("nn.add_rows {}[{}, {}] {} : {}, {}, {}", data.name, sorted.name, places.name, updates.name,
+                            data.type(), sorted.type(), updates.type()));
+  }
+
   Tensor comparison(const Shape &shape, int64_t budget) {
     std::string of = element();
     Tensor x = expression(shape, of, budget - 1), y = expression(shape, of, budget - 1);
@@ -297,7 +322,7 @@ private:
   Tensor movement(const Shape &shape, const std::string &element, int64_t budget) {
     auto rank = static_cast<int64_t>(shape.size());
     Tensor result{"", shape, element};
-    int64_t kind = below(10);
+    int64_t kind = below(11);
     if (kind == 0) {
       Shape from = elements(shape) > 0 ? refactored(elements(shape)) : Shape{0, 3};
       return reshape(expression(from, element, budget - 1), shape);
@@ -317,6 +342,8 @@ private:
       return emit(shape, element, fmt::format("nn.transpose {} perm [{}] : {} -> {}", x.name,
                                               fmt::join(perm, ", "), x.type(), result.type()));
     }
+    case 10:
+      return addRows(shape, element, budget);
     case 9: {
       if (rank < 2)
         return expression(shape, element, budget - 1);

@@ -496,6 +496,38 @@ func.func @f(%a: tensor<2xi1>, %i: tensor<5x1xi64>, %u: tensor<5xi1>) {
 
 // -----
 
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<5xi32>, %u: tensor<5x3xf32>) {
+  // expected-error@+1 {{C1: rows must be a vector of i64, not 'tensor<5xi32>'}}
+  %0 = nn.add_rows %a[%i, %i] %u : tensor<2x3xf32>, tensor<5xi32>, tensor<5x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<f32>, %i: tensor<5xi64>, %u: tensor<5xf32>) {
+  // expected-error@+1 {{C2: data has no dimension}}
+  %0 = nn.add_rows %a[%i, %i] %u : tensor<f32>, tensor<5xi64>, tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %i: tensor<5xi64>, %u: tensor<4x3xf32>) {
+  // expected-error@+1 {{C2: updates must be 'tensor<5x3xf32>'}}
+  %0 = nn.add_rows %a[%i, %i] %u : tensor<2x3xf32>, tensor<5xi64>, tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xi1>, %i: tensor<5xi64>, %u: tensor<5xi1>) {
+  // expected-error@+1 {{C3: elements of i1 cannot be added}}
+  %0 = nn.add_rows %a[%i, %i] %u : tensor<2xi1>, tensor<5xi64>, tensor<5xi1>
+  return
+}
+
+// -----
+
 func.func @f(%q: tensor<4x5x8xf32>, %k: tensor<1x2x6x8xf32>, %v: tensor<1x2x6x3xf32>) {
   // expected-error@+1 {{C1: ranks must be 4}}
   %0 = nn.attention <nan> %q, %k, %v scale 1.0 : tensor<4x5x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32> -> tensor<1x4x5x3xf32>

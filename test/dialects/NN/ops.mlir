@@ -65,6 +65,9 @@ func.func private @operations(
   %28 = arith.constant dense<1.0> : tensor<5x3xf32>
   // CHECK: nn.scatter <add> %{{[a-z0-9]+}}[%{{.*}}] %{{.*}} : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>
   %29 = nn.scatter <add> %a[%27] %28 : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>
+  // CHECK: nn.add_rows %{{[a-z0-9]+}}[%{{[a-z0-9]+}}, %{{[a-z0-9]+}}] %{{.*}} : tensor<2x3xf32>, tensor<4xi64>, tensor<4x3xf32>
+  %rows = arith.constant dense<1.0> : tensor<4x3xf32>
+  %sum = nn.add_rows %a[%i, %i] %rows : tensor<2x3xf32>, tensor<4xi64>, tensor<4x3xf32>
   // CHECK: nn.unpack %{{[a-z0-9]+}} bits 4 : tensor<2x3xi8> -> tensor<2x6xi8>
   %30 = nn.unpack %bytes bits 4 : tensor<2x3xi8> -> tensor<2x6xi8>
   // CHECK: nn.unpack %{{[a-z0-9]+}} bits 2 signed : tensor<2x3xi8> -> tensor<2x12xi8>
