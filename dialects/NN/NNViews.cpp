@@ -26,3 +26,8 @@ uint64_t spillway::nn::offsetInSource(Value value) {
       offset += *slice.getFirstOfRun() * elementBytes(slice.getType().getElementType());
   return static_cast<uint64_t>(offset);
 }
+
+bool spillway::nn::takesSameElement(OpOperand &use) {
+  auto sum = dyn_cast<AddRowsOp>(use.getOwner());
+  return sum ? &use == &sum.getDataMutable() : OpTrait::hasElementwiseMappableTraits(use.getOwner());
+}

@@ -24,10 +24,12 @@ DriveTime::Fill DriveTime::fill(double from, double seconds) const {
   return fill;
 }
 
-double DriveTime::endOf(double from, double seconds) const { return std::max(from + seconds, fill(from, seconds).end); }
+double DriveTime::endOf(double from, double seconds) const {
+  return share_ * seconds == 0 ? from + seconds : std::max(from + seconds, fill(from, seconds).end);
+}
 
 double DriveTime::take(double from, double seconds) {
-  if (share_ == 0)
+  if (share_ * seconds == 0)
     return from + seconds;
   auto [first, last, end] = fill(from, seconds);
   double begin = first < last ? std::min(from, busy_[first].begin) : from;

@@ -262,7 +262,10 @@ private:
       bytes += static_cast<double>(offloaded);
       written += static_cast<double>(offloaded);
     }
-    auto moved = [&](size_t channel, double count) { return Moved{std::max(0.0, count), std::max(0.0, count) / machine_.channels[channel].bytesPerSecond}; };
+    auto moved = [&](size_t channel, double count) {
+      count = std::max(0.0, count);
+      return Moved{count, count / machine_.channels[channel].bytesPerSecond};
+    };
     Moved read = moved(1, bytes), back = moved(2, written);
     return std::max({compute, read.seconds, back.seconds, driveSeconds(machine_, read, back)});
   }

@@ -183,7 +183,6 @@ void Timeline::issueRestores(const StepMoment &moment) {
 void Timeline::restoreBefore(int64_t part) {
   for (; !restores_.empty() && restores_.front().issuedAfter < part; restores_.pop_front()) {
     auto [value, issuedAfter, ready] = restores_.front();
-    bringInUntil(issuedAfter);
     restoredAt_[value] = read(ready, channelSeconds(readChannel(), static_cast<double>(step_.offloaded[value])), step_.offloaded[value]);
   }
 }
@@ -374,13 +373,9 @@ std::optional<double> Timeline::bringIn(const StepMoment &moment, uint64_t part)
     restoreBefore(issued->fetchAfter);
     return noteArrival(bringIn(staged_, *issued));
   }
-  if (arrivals_.empty()) {
-    if (!lookAhead())
-      return std::nullopt;
-    restoreBefore(ahead_->issue.fetchAfter);
-    arrivals_.push_back(bringIn(ahead_->tiles, ahead_->issue));
-    ahead_.reset();
-  }
+  // Each piece is issued before it is taken, unless the staging is too small.
+  if (arrivals_.empty())
+    return std::nullopt;
   Arrival arrival = arrivals_.front();
   arrivals_.pop_front();
   return noteArrival(arrival);

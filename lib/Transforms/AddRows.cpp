@@ -20,6 +20,9 @@ constexpr int64_t mostOfProduct = 2;
 
 int64_t bytesOf(Value value) { return nn::tensorBytes(cast<RankedTensorType>(value.getType())); }
 
+/// More rows than the table has repay what is stored: a scatter divides its work by columns.
+bool hasFewRows(nn::ScatterOp scatter) { return bytesOf(scatter.getUpdates()) <= bytesOf(scatter.getData()); }
+
 /// Whether what is scattered into costs no memory, or not much more, where it is computed with the update: zeros, or a
 /// product that nothing else reads.
 bool isWorthJoining(Value data) {
@@ -33,17 +36,17 @@ bool isWorthJoining(Value data) {
 class Rewrite {
 public:
   explicit Rewrite(nn::ScatterOp scatter)
-      : scatter(scatter), b(scatter.getLoc(), scatter), data(scatter.getData().getType()),
+      : scatter(scatter), b(scatter.getLoc(), scatter), type(scatter.getData().getType()),
         count(scatter.getIndices().getType().getNumElements()) {}
 
   void run() {
     Value rows = nonNegative(vectorOf(scatter.getIndices()));
     Value order = nn::ArgsortOp::create(b, indices(), rows, /*dim=*/0, /*descending=*/false);
     Value sorted = nn::GatherOp::create(b, indices(), rows, order, /*dim=*/0);
-    SmallVector<int64_t> shape(data.getShape());
+    SmallVector<int64_t> shape(type.getShape());
     shape.front() = count;
-    Value updates = nn::ReshapeOp::create(b, data.clone(shape), scatter.getUpdates());
-    scatter.replaceAllUsesWith(nn::AddRowsOp::create(b, data, scatter.getData(), sorted, order, updates).getResult());
+    Value updates = nn::ReshapeOp::create(b, type.clone(shape), scatter.getUpdates());
+    scatter.replaceAllUsesWith(nn::AddRowsOp::create(b, type, scatter.getData(), sorted, order, updates).getResult());
     scatter.erase();
   }
 
@@ -51,9 +54,9 @@ private:
   RankedTensorType indices() { return RankedTensorType::get({count}, b.getI64Type()); }
 
   Value vectorOf(Value tuples) {
-    auto type = cast<RankedTensorType>(tuples.getType());
-    Value vector = nn::ReshapeOp::create(b, type.clone({count}), tuples);
-    return type.getElementType().isInteger(64) ? vector : arith::ExtSIOp::create(b, indices(), vector).getResult();
+    auto from = cast<RankedTensorType>(tuples.getType());
+    Value vector = nn::ReshapeOp::create(b, from.clone({count}), tuples);
+    return from.getElementType().isInteger(64) ? vector : arith::ExtSIOp::create(b, indices(), vector).getResult();
   }
 
   /// Negative indices count from the end.
@@ -62,13 +65,13 @@ private:
       return arith::ConstantOp::create(b, DenseElementsAttr::get(indices(), b.getI64IntegerAttr(value).getValue()));
     };
     Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows, constant(0));
-    Value fromEnd = arith::AddIOp::create(b, rows, constant(data.getDimSize(0)));
+    Value fromEnd = arith::AddIOp::create(b, rows, constant(type.getDimSize(0)));
     return arith::SelectOp::create(b, isNegative, fromEnd, rows);
   }
 
   nn::ScatterOp scatter;
   ImplicitLocOpBuilder b;
-  RankedTensorType data;
+  RankedTensorType type;
   int64_t count;
 };
 
@@ -78,7 +81,7 @@ struct AddRows : public spillway::impl::NNAddRowsPassBase<AddRows> {
     getOperation().walk([&](nn::ScatterOp scatter) {
       auto indices = scatter.getIndices().getType();
       if (scatter.getKind() == nn::ScatterKind::add && indices.getShape().back() == 1 && indices.getNumElements() != 0 &&
-          isWorthJoining(scatter.getData()) && soleUpdateOf(scatter.getResult()))
+          hasFewRows(scatter) && isWorthJoining(scatter.getData()) && soleUpdateOf(scatter.getResult()))
         scatters.push_back(scatter);
     });
     for (nn::ScatterOp scatter : scatters)

@@ -225,8 +225,10 @@ private:
     if (auto matmul = dyn_cast<nn::MatmulOp>(user))
       return op->getResult(0) == matmul.getRhs() && op->getResult(0) != matmul.getLhs() &&
              isUnpackedWeight(op);
-    if (auto sum = dyn_cast<nn::AddRowsOp>(user); sum && !(op->getResult(0) == sum.getData() && llvm::hasSingleElement(op->getUses())))
-      return isSplat(op);
+    // Rows and what is added to them are looked for in memory.
+    if (isa<nn::AddRowsOp>(user) && !isSplat(op) &&
+        llvm::any_of(op->getUses(), [&](OpOperand &use) { return use.getOwner() == user && !nn::takesSameElement(use); }))
+      return false;
     if (readsMemory(user))
       return false;
     bool readsOften = isAnchor(user) && !isa<nn::ReduceOp>(user);
@@ -452,12 +454,13 @@ private:
     SmallVector<Value> values{argument};
     llvm::SmallDenseSet<Operation *> seen;
     while (!values.empty())
-      for (Operation *user : values.pop_back_val().getUsers()) {
-        if (isa<nn::YieldOp>(user) || !seen.insert(user).second)
+      for (OpOperand &use : values.pop_back_val().getUses()) {
+        if (isa<nn::YieldOp>(use.getOwner()))
           continue;
-        if (!OpTrait::hasElementwiseMappableTraits(user))
+        if (!nn::takesSameElement(use))
           return false;
-        values.push_back(user->getResult(0));
+        if (seen.insert(use.getOwner()).second)
+          values.push_back(use.getOwner()->getResult(0));
       }
     return true;
   }

@@ -1,5 +1,6 @@
 #include "Groups.h"
 
+#include "dialects/NN/Views.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -38,8 +39,7 @@ zero::UpdateOp spillway::soleUpdateOf(Value value) {
         taker = update;
         continue;
       }
-      auto sum = dyn_cast<nn::AddRowsOp>(user);
-      if (sum ? &use != &sum.getDataMutable() : !OpTrait::hasElementwiseMappableTraits(user))
+      if (!nn::takesSameElement(use))
         return nullptr;
       reached.insert(user->getResult(0));
     }

@@ -12,12 +12,12 @@ using namespace spillway;
 
 namespace {
 
-/// The dimension along which the states of an update are stored in panels.
-std::optional<int64_t> panelDim(zero::UpdateOp update, const SymbolTable &symbols) {
-  for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>())
-    if (auto layout = symbols.lookup<zero::StateOp>(name.getAttr()).getLayoutAttr())
-      return layout.getDim();
-  return std::nullopt;
+/// Whether all states of an update are stored in panels along dimension 0.
+bool updatesPanelsOfRows(zero::UpdateOp update, const SymbolTable &symbols) {
+  return llvm::all_of(update.getStates().getAsRange<FlatSymbolRefAttr>(), [&](FlatSymbolRefAttr name) {
+    nn::PanelsAttr layout = symbols.lookup<zero::StateOp>(name.getAttr()).getLayoutAttr();
+    return layout && layout.getDim() == 0;
+  });
 }
 
 struct TurnProducts : public spillway::impl::NNTurnProductsPassBase<TurnProducts> {
@@ -25,10 +25,13 @@ struct TurnProducts : public spillway::impl::NNTurnProductsPassBase<TurnProducts
     SymbolTable symbols(getOperation());
     SmallVector<nn::MatmulOp> products;
     getOperation().walk([&](nn::MatmulOp matmul) {
-      if (matmul.getLhs().getType().getRank() != 2 || matmul.getRhs().getType().getRank() != 2)
+      // A weight is read by tiles as a right operand alone.
+      Operation *right = matmul.getRhs().getDefiningOp();
+      if (matmul.getLhs().getType().getRank() != 2 || matmul.getRhs().getType().getRank() != 2 ||
+          (right && (isa<zero::UseOp>(right) || isUnpackedWeight(right))))
         return;
       zero::UpdateOp update = soleUpdateOf(matmul.getResult());
-      if (update && panelDim(update, symbols) == 0)
+      if (update && updatesPanelsOfRows(update, symbols))
         products.push_back(matmul);
     });
     for (nn::MatmulOp product : products)

@@ -63,3 +63,22 @@ func.func @stored(%i: tensor<6x1xi64>, %none: tensor<0x1xi64>, %u: tensor<6x8xf3
   zero.update [@s](%4) : tensor<50x8xf32>
   return %norm : tensor<f32>
 }
+
+// Nor is anything added where a scatter does something else, addresses elements, or gives a small table many rows.
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-4: nn.scatter
+// CHECK-NOT: nn.add_rows
+func.func @others(%i: tensor<6x1xi64>, %pairs: tensor<6x2xi64>, %u: tensor<6x8xf32>, %each: tensor<6xf32>, %many: tensor<51x1xi64>, %v: tensor<51x8xf32>,
+                  %x: tensor<6x50xf32>, %y: tensor<6x8xf32>) -> tensor<50x8xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<50x8xf32>
+  %0 = nn.scatter <max> %zeros[%i] %u : tensor<50x8xf32>, tensor<6x1xi64>, tensor<6x8xf32>
+  zero.update [@w](%0) : tensor<50x8xf32>
+  %1 = nn.scatter <add> %zeros[%pairs] %each : tensor<50x8xf32>, tensor<6x2xi64>, tensor<6xf32>
+  zero.update [@v](%1) : tensor<50x8xf32>
+  %2 = nn.scatter <add> %zeros[%many] %v : tensor<50x8xf32>, tensor<51x1xi64>, tensor<51x8xf32>
+  zero.update [@n](%2) : tensor<50x8xf32>
+  %product = nn.matmul %x transpose, %y : tensor<6x50xf32>, tensor<6x8xf32> -> tensor<50x8xf32>
+  %3 = nn.scatter <add> %product[%i] %u : tensor<50x8xf32>, tensor<6x1xi64>, tensor<6x8xf32>
+  zero.update [@d](%3) : tensor<50x8xf32>
+  return %product : tensor<50x8xf32>
+}

@@ -5,6 +5,8 @@
 zero.state @w "w" : tensor<32x8xf32> role(<parameter>) rewritten layout(<0>) source(#zero.splat<1.0 : f32>)
 zero.state @v "v" : tensor<32x8xf32> role(<parameter>) rewritten layout(<0>) source(#zero.splat<1.0 : f32>)
 zero.state @c "c" : tensor<32x32xf32> role(<parameter>) rewritten layout(<1>) source(#zero.splat<1.0 : f32>)
+zero.state @r "r" : tensor<32x8xf32> role(<moment>) rewritten source(#zero.splat<1.0 : f32>)
+zero.state @f "f" : tensor<6x8xf32> role(<parameter>) layout(<1>) source(#zero.splat<1.0 : f32>)
 zero.state @n "n" : tensor<32x8xf32> role(<parameter>) rewritten layout(<0>) source(#zero.splat<1.0 : f32>)
 
 // With rows that are added to it, or without, the product and what updates the panels are one kernel.
@@ -30,15 +32,23 @@ func.func @panels_of_rows(%x: tensor<6x32xf32>, %y: tensor<6x8xf32>, %z: tensor<
   return
 }
 
-// Panels of columns, and what something else reads, stay.
+// Panels of columns, states in different layouts, products with a state on the right, which is read by tiles there, and what
+// something else reads, stay.
 // CHECK-LABEL: func.func @others
 // CHECK: nn.matmul %arg0 transpose, %arg0 : tensor<6x32xf32>, tensor<6x32xf32> -> tensor<32x32xf32>
 // CHECK: nn.matmul %arg0 transpose, %arg1 : tensor<6x32xf32>, tensor<6x8xf32> -> tensor<32x8xf32>
+// CHECK: nn.matmul %arg0 transpose, %arg1 : tensor<6x32xf32>, tensor<6x8xf32> -> tensor<32x8xf32>
+// CHECK: nn.matmul %arg0 transpose, %{{.*}} : tensor<6x32xf32>, tensor<6x8xf32> -> tensor<32x8xf32>
 func.func @others(%x: tensor<6x32xf32>, %y: tensor<6x8xf32>) -> tensor<32x8xf32> {
   %0 = nn.matmul %x transpose, %x : tensor<6x32xf32>, tensor<6x32xf32> -> tensor<32x32xf32>
   zero.update [@c](%0) : tensor<32x32xf32>
   %1 = nn.matmul %x transpose, %y : tensor<6x32xf32>, tensor<6x8xf32> -> tensor<32x8xf32>
   zero.update [@n](%1) : tensor<32x8xf32>
+  %2 = nn.matmul %x transpose, %y : tensor<6x32xf32>, tensor<6x8xf32> -> tensor<32x8xf32>
+  zero.update [@v, @r](%2, %2) : tensor<32x8xf32>, tensor<32x8xf32>
+  %factor = zero.use @f : tensor<6x8xf32>
+  %3 = nn.matmul %x transpose, %factor : tensor<6x32xf32>, tensor<6x8xf32> -> tensor<32x8xf32>
+  zero.update [@w](%3) : tensor<32x8xf32>
   return %1 : tensor<32x8xf32>
 }
 

@@ -31,6 +31,7 @@ private:
     size_t first, last;
     double end;
   };
+  /// Of a transfer that needs some time of the drive.
   Fill fill(double from, double seconds) const;
 
   double share_ = 0;

@@ -73,8 +73,8 @@ double channelSeconds(const Channel &channel, double bytes);
 struct Moved {
   double bytes = 0, seconds = 0;
 };
-/// Seconds that the drive needs at least for what is read and written, in whatever order; 0 where that is not known to
-/// be longer than each direction alone.
+/// Seconds that the drive is busy with what is read and written, in whatever order; 0 where the machine does not say how
+/// fast it is at both, or nothing goes one way. Each direction's own seconds may be longer.
 double driveSeconds(const Machine &machine, Moved read, Moved written);
 /// Seconds that a look-up of `count` rows keeps the read channel: a whole piece of
 /// the file for each, in rounds of as many as its staging holds.

@@ -34,9 +34,10 @@ def NNAddRowsPass : Pass<"nn-add-rows", "::mlir::func::FuncOp"> {
   let summary = "Adds the gradients of looked-up rows where an optimizer takes them";
   let description = [{
     An `nn.scatter <add>` of rows that one `zero.update` alone takes, element by element, becomes an `nn.add_rows` of
-    sorted indices, which is computed in the update's kernel. So the gradient of an embedding is never stored, nor
+    sorted indices, which can be computed in the update's kernel. So the gradient of an embedding is not stored, nor
     that of one that is also the head: what its product reads waits for the rows instead, where that is at
-    most twice the gradient.
+    most twice the gradient. A scatter of more rows than the table has stays one. Indices that are out of range add
+    nothing, where the scatter would report them: the look-up of the forward half does.
 
     ```mlir
     %1 = nn.scatter <add> %product[%indices] %updates

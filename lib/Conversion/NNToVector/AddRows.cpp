@@ -66,15 +66,16 @@ private:
     Value base = toInteger(math.value(row.base));
     if (isRowUniform())
       return {base, base};
-    if (!row.offsets)
-      return {base, arith::AddIOp::create(b, base, constant((math.active() - 1) * row.stride))};
+    if (!row.offsets) {
+      Value last = arith::AddIOp::create(b, base, constant((math.active() - 1) * row.stride));
+      return row.stride < 0 ? std::pair(last, base) : std::pair(base, last);
+    }
+    Value rows = positions(emitter), firstLane = vector::ExtractOp::create(b, rows, 0);
     // The first lane is active.
-    Value rows = arith::SelectOp::create(b, emitter.mask(), positions(emitter), emitter.spread(laneZero(positions(emitter))));
+    rows = arith::SelectOp::create(b, emitter.mask(), rows, emitter.spread(firstLane));
     return {vector::ReductionOp::create(b, vector::CombiningKind::MINSI, rows),
             vector::ReductionOp::create(b, vector::CombiningKind::MAXSI, rows)};
   }
-
-  Value laneZero(Value vector) { return vector::ExtractOp::create(b, vector, 0); }
 
   Value rowAt(ElementEmitter &at, LaneIndex place) { return at.pull(op.getRows(), place); }
 

@@ -1,5 +1,7 @@
 #include "spillway/Conversion/NNToVector/Epilogue.h"
 
+#include "dialects/NN/Views.h"
+
 using namespace mlir;
 using namespace spillway;
 using namespace spillway::kernels;
@@ -22,13 +24,6 @@ bool kernels::keepsVectors(Operation *movement) {
   return last == lastOfResult || (last % panelWidth == 0 && lastOfResult % panelWidth == 0);
 }
 
-/// Whether each element of `op` needs the same element of `operand` alone.
-static bool givesSameElement(Operation *op, Value operand) {
-  if (auto sum = dyn_cast<nn::AddRowsOp>(op))
-    return sum.getData() == operand && sum.getUpdates() != operand;
-  return OpTrait::hasElementwiseMappableTraits(op);
-}
-
 FailureOr<Epilogue> Epilogue::follow(Operation *anchor, function_ref<bool(Operation *)> inside,
                                      function_ref<void(Operation *)> refuse) {
   Epilogue epilogue(anchor);
@@ -36,13 +31,14 @@ FailureOr<Epilogue> Epilogue::follow(Operation *anchor, function_ref<bool(Operat
   SmallVector<Value> reached = {anchor->getResult(0)};
   while (!reached.empty()) {
     Value from = reached.pop_back_val();
-    for (Operation *op : from.getUsers()) {
+    for (OpOperand &use : from.getUses()) {
+      Operation *op = use.getOwner();
       if (!inside(op))
         continue;
       Path path = epilogue.paths_.lookup(from);
       if (isa<nn::ReshapeOp, nn::TransposeOp>(op)) {
         path.push_back(op);
-      } else if (!givesSameElement(op, from)) {
+      } else if (!nn::takesSameElement(use)) {
         refuse(op);
         return failure();
       }

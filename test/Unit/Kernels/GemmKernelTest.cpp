@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -529,6 +530,30 @@ TEST(GemmKernel, TakesRowsThatAreAddedToItsResult) {
         ASSERT_EQ(more[at], sum + product) << r << ", " << c;
       }
   }
+}
+
+/// Lanes of which each has a row of its own, in either direction.
+TEST(MapKernel, AddsRowsToLanesInAnyOrder) {
+  CompiledKernels kernels(R"(
+    nn.kernel @k(%x: tensor<37xf32>, %rows: tensor<5xi64>, %order: tensor<5xi64>, %u: tensor<5xf32>) -> (tensor<37xf32>, tensor<37xf32>)
+        attributes {schedule = #nn.schedule<map>, units = 1 : i64, scratch = 0 : i64} {
+      %0 = nn.add_rows %x[%rows, %order] %u : tensor<37xf32>, tensor<5xi64>, tensor<5xf32>
+      %1 = nn.slice %0 offsets [36] strides [-1] : tensor<37xf32> -> tensor<37xf32>
+      nn.yield %0, %1 : tensor<37xf32>, tensor<37xf32>
+    })");
+  ASSERT_TRUE(kernels.ok()) << kernels.message();
+  std::vector<float> x(37), u = {1, 2, 4, 8, 16}, sums(37), reversed(37);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(100 * i);
+  std::vector<int64_t> rows = {0, 3, 20, 20, 36}, order = {4, 3, 2, 1, 0};
+  void *operands[] = {x.data(), rows.data(), order.data(), u.data(), sums.data(), reversed.data()};
+  ASSERT_EQ(kernels.run("k", operands, 1), 0);
+  std::vector<float> expected = x;
+  for (size_t j = 0; j < rows.size(); ++j)
+    expected[rows[j]] += u[order[j]];
+  EXPECT_EQ(sums, expected);
+  std::ranges::reverse(expected);
+  EXPECT_EQ(reversed, expected);
 }
 
 /// Whatever the results' order of elements.

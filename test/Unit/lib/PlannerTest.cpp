@@ -446,12 +446,15 @@ TEST(DriveTime, GivesWhatEarlierTransfersHaveLeft) {
   DriveTime unknown(machine);
   EXPECT_EQ(unknown.take(1, 2), 3);
   EXPECT_EQ(unknown.take(1, 2), 3);
+  EXPECT_EQ(unknown.endOf(1, 2), 3);
   machine.driveBytesPerSecond = 32e9 / 9;
   DriveTime drive(machine);
   // Busy in [1, 4), [10, 13), and the gap between them.
   EXPECT_DOUBLE_EQ(drive.take(1, 4), 5);
   EXPECT_DOUBLE_EQ(drive.take(10, 4), 14);
   EXPECT_DOUBLE_EQ(drive.endOf(2, 4), 7);
+  EXPECT_DOUBLE_EQ(drive.endOf(2, 0), 2);
+  EXPECT_DOUBLE_EQ(drive.take(2, 0), 2);
   EXPECT_DOUBLE_EQ(drive.endOf(2, 8), 10);
   EXPECT_DOUBLE_EQ(drive.endOf(2, 12), 16);
   EXPECT_DOUBLE_EQ(drive.take(2, 12), 16);

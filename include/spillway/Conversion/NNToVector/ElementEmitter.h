@@ -9,7 +9,7 @@ namespace spillway::kernels {
 
 /// Gives the value of any tensor of the body at an index, by recursion over the body:
 /// operands are loaded, elementwise operations become the same on vectors,
-/// movement operations (ElementOpInterface) become index arithmetic. Code goes to the
+/// others (ElementOpInterface), most of them movements, become index arithmetic. Code goes to the
 /// kernel's builder, which must stay in the block (or in one nested in it) where the
 /// emitter was made, and only move forward; make a new emitter for each block of a
 /// loop. Nothing is computed twice for the same tensor and index.

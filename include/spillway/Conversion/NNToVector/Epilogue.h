@@ -9,7 +9,7 @@ namespace spillway::kernels {
 bool keepsVectors(mlir::Operation *movement);
 
 /// The operations that follow from an anchor (a product, an attention, a reduction, a
-/// scan). Each is elementwise, a reshape or a transposition, so one element of the anchor
+/// scan). Each is elementwise, adds rows to it, or is a reshape or a transposition, so one element of the anchor
 /// gives one element of each, at a position that follows from the anchor's alone.
 class Epilogue {
 public:
