@@ -73,29 +73,44 @@ private:
   std::vector<Placed> long_;
 };
 
-IntervalLayout layoutInOrder(const std::vector<Interval> &intervals,
-                             const std::vector<uint32_t> &order) {
+/// Byte ranges, ascending; they may overlap.
+using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+/// The smallest gap between `taken` ranges that has room; above them all where none has.
+uint64_t tightestGap(const Interval &interval, const Ranges &taken) {
+  uint64_t best = 0, bestGap = std::numeric_limits<uint64_t>::max(), free = 0;
+  for (auto [begin, end] : taken) {
+    uint64_t start = llvm::alignTo(free, interval.alignment);
+    if (begin >= start + interval.bytes && begin - start < bestGap) {
+      best = start;
+      bestGap = begin - start;
+    }
+    free = std::max(free, end);
+  }
+  return bestGap == std::numeric_limits<uint64_t>::max() ? llvm::alignTo(free, interval.alignment) : best;
+}
+
+uint64_t aboveAll(const Interval &interval, const Ranges &taken) {
+  uint64_t free = 0;
+  for (auto [begin, end] : taken)
+    free = std::max(free, end);
+  return llvm::alignTo(free, interval.alignment);
+}
+
+/// Places one interval after the other beside those that live with it.
+IntervalLayout layoutInOrder(const std::vector<Interval> &intervals, const std::vector<uint32_t> &order,
+                             uint64_t (*offsetOf)(const Interval &, const Ranges &taken)) {
   IntervalLayout layout;
   layout.offsets.resize(intervals.size());
   PlacedIntervals placed(intervals);
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  Ranges taken;
   for (uint32_t index : order) {
     const Interval &interval = intervals[index];
-    placed.collectConflicts(interval, ranges);
-    uint64_t best = 0, bestGap = std::numeric_limits<uint64_t>::max(), free = 0;
-    for (auto [begin, end] : ranges) {
-      uint64_t start = llvm::alignTo(free, interval.alignment);
-      if (begin >= start + interval.bytes && begin - start < bestGap) {
-        best = start;
-        bestGap = begin - start;
-      }
-      free = std::max(free, end);
-    }
-    if (bestGap == std::numeric_limits<uint64_t>::max())
-      best = llvm::alignTo(free, interval.alignment);
-    layout.offsets[index] = best;
-    layout.bytes = std::max(layout.bytes, best + interval.bytes);
-    placed.add(index, best);
+    placed.collectConflicts(interval, taken);
+    uint64_t offset = offsetOf(interval, taken);
+    layout.offsets[index] = offset;
+    layout.bytes = std::max(layout.bytes, offset + interval.bytes);
+    placed.add(index, offset);
   }
   return layout;
 }
@@ -105,22 +120,7 @@ IntervalLayout turned(const std::vector<Interval> &intervals, const IntervalLayo
   std::vector<uint32_t> fromTop(intervals.size());
   std::iota(fromTop.begin(), fromTop.end(), 0);
   std::ranges::sort(fromTop, std::greater(), [&](uint32_t i) { return std::pair(layout.offsets[i] + intervals[i].bytes, i); });
-  IntervalLayout result;
-  result.offsets.resize(intervals.size());
-  PlacedIntervals placed(intervals);
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (uint32_t index : fromTop) {
-    const Interval &interval = intervals[index];
-    placed.collectConflicts(interval, ranges);
-    uint64_t free = 0;
-    for (auto [begin, end] : ranges)
-      free = std::max(free, end);
-    uint64_t offset = llvm::alignTo(free, interval.alignment);
-    result.offsets[index] = offset;
-    result.bytes = std::max(result.bytes, offset + interval.bytes);
-    placed.add(index, offset);
-  }
-  return result;
+  return layoutInOrder(intervals, fromTop, aboveAll);
 }
 
 /// The sum over moments of where the highest interval ends.
@@ -180,7 +180,7 @@ IntervalLayout spillway::plan::layoutIntervals(const std::vector<Interval> &inte
     std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
       return before(a, b) || (!before(b, a) && a < b);
     });
-    layouts.push_back(layoutInOrder(intervals, sorted));
+    layouts.push_back(layoutInOrder(intervals, sorted, tightestGap));
   };
   tryOrder([&](uint32_t a, uint32_t b) { return intervals[a].bytes > intervals[b].bytes; });
   tryOrder([&](uint32_t a, uint32_t b) { return area(a) > area(b); });
