@@ -1,8 +1,10 @@
 #include "tools/spillway-compiler/FolderRemover.h"
 
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace spillway;
@@ -15,8 +17,16 @@ namespace {
   char byte;
   while (::read(alive, &byte, 1) < 0 && errno == EINTR) {
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  // The linker, a process of its own, may still be writing there.
+  constexpr int tries = 500;
+  constexpr std::chrono::milliseconds pause(20);
+  std::error_code failed;
+  for (int i = 0; i < tries; ++i) {
+    std::filesystem::remove_all(folder, failed);
+    if (!failed)
+      break;
+    std::this_thread::sleep_for(pause);
+  }
   ::_exit(0);
 }
 
