@@ -387,7 +387,7 @@ double Timeline::noteArrival(const Arrival &arrival) {
   return arrival.time;
 }
 
-bool Timeline::lookAhead() {
+void Timeline::lookAhead() {
   for (; !ahead_ && aheadMoment_ < step_.moments.size(); ++aheadMoment_, aheadPart_ = 0) {
     const StepMoment &moment = step_.moments[aheadMoment_];
     if (moment.lookupState) {
@@ -404,19 +404,20 @@ bool Timeline::lookAhead() {
       if (tiles.empty())
         continue;
       auto issued = prefetcher_.next(pieceOf(tiles, moment, part, index, aheadLookup_));
-      if (!issued)
-        return false;
+      if (!issued) {
+        aheadMoment_ = step_.moments.size();
+        return;
+      }
       ahead_ = Piece{std::move(tiles), *issued};
-      return true;
+      return;
     }
   }
-  return true;
 }
 
 void Timeline::bringInUntil(int64_t part) {
   if (!looksAhead_)
     return;
-  while (lookAhead() && ahead_ && ahead_->issue.fetchAfter <= part) {
+  for (lookAhead(); ahead_ && ahead_->issue.fetchAfter <= part; lookAhead()) {
     arrivals_.push_back(bringIn(ahead_->tiles, ahead_->issue));
     ahead_.reset();
   }

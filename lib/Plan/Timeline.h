@@ -121,8 +121,8 @@ private:
   double noteArrival(const Arrival &arrival);
   /// What a part of `moment` takes, which is part `index` of all look-ups and parts of calls, behind the look-up `lastLookup`.
   StagedPiece pieceOf(const std::vector<Tile> &tiles, const StepMoment &moment, uint64_t part, int64_t index, int64_t lastLookup);
-  /// Finds the next piece that has not been brought in; false where the staging is too small.
-  bool lookAhead();
+  /// Finds the next piece that has not been brought in; no more of them where the staging is too small.
+  void lookAhead();
   /// Brings in the pieces that were issued no later than behind a look-up or part of a call.
   void bringInUntil(int64_t part);
   /// Sends a transfer that may start at `ready` down a channel that takes one at a time; its end.

@@ -22,8 +22,8 @@ struct IntervalLayout {
 };
 
 /// Places intervals in several fixed orders, each at the lowest gap that is large enough but
-/// least so. Of the orders that take the fewest bytes, or hardly more, it keeps the one that leaves the upper ones
-/// free for longest. The same intervals always give the same layout.
+/// least so, and turns each of these layouts upside down too. Of those that take the fewest bytes, or hardly more, it
+/// keeps the one that leaves the upper ones free for longest. The same intervals always give the same layout.
 IntervalLayout layoutIntervals(const std::vector<Interval> &intervals);
 
 /// The most bytes that live at one moment: no layout is smaller.
